@@ -1,0 +1,3 @@
+#!/usr/bin/env node
+if (process.argv[2] === 'hook') await import('../dist/hook.cjs');
+else await import('../dist/cli.mjs');

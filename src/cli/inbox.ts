@@ -1,0 +1,40 @@
+import { defineCommand } from 'citty';
+import { PRIORITIES } from '../core/envelope.ts';
+import type { InboxPage, ReadAnswer } from '../daemon/messages.ts';
+import { ask, currentCaller, jsonArg, print, table } from './context.ts';
+
+function describe(page: InboxPage): string {
+  if (page.entries.length === 0) return `${page.address}: nothing ${page.unread === 0 ? 'unread' : 'here'}`;
+  const rows = page.entries.map((entry) => [
+    entry.id,
+    entry.state,
+    PRIORITIES[entry.priority]!,
+    entry.from,
+    entry.received,
+    `${entry.bytes} B`,
+  ]);
+  const more = page.cursor === null ? '' : `\nmore: --after ${page.cursor}`;
+  return `${page.address}: ${page.unread} unread\n${table(['ID', 'STATE', 'PRIORITY', 'FROM', 'RECEIVED', 'SIZE'], rows)}${more}`;
+}
+
+export const inboxCommand = defineCommand({
+  meta: {
+    name: 'inbox',
+    description: 'What is waiting. Your own messages are printed whole and count as read; a session’s are only listed',
+  },
+  args: {
+    all: { type: 'boolean', description: 'Also what has been seen', default: false },
+    after: { type: 'string', description: 'Go on behind this cursor', valueHint: 'cursor' },
+    ...jsonArg,
+  },
+  async run({ args }) {
+    const caller = currentCaller();
+    const page = await ask<InboxPage>('/inbox', { caller, all: args.all, after: args.after ?? null });
+    const own = 'person' in caller && !args.all;
+    if (!own || page.entries.length === 0) return print(args.json, page, describe);
+    // Only what was printed whole is marked.
+    const answer = await ask<ReadAnswer>('/read', { caller, ids: page.entries.map((entry) => entry.id) });
+    const rest = answer.remaining.length + (page.cursor === null ? 0 : 1);
+    print(args.json, { ...page, read: answer }, () => `${answer.text}${rest > 0 ? '\n\nmore is waiting: run `agentbus inbox` again' : ''}`);
+  },
+});

@@ -1,0 +1,47 @@
+import { defineCommand } from 'citty';
+import { HARNESSES } from '../harness/registry.ts';
+import { commandOptions } from '../install/command.ts';
+import { inspectHarness, type Inspection } from '../install/install.ts';
+import { jsonArg, print } from './context.ts';
+import { daemonStatus, describeDaemon, type DaemonStatus } from './daemon.ts';
+
+interface Status {
+  daemon: DaemonStatus | null;
+  harnesses: Inspection[];
+}
+
+function describeHarness(found: Inspection): string {
+  const name = `${found.title}${found.version ? ` ${found.version}` : ''}`;
+  if (found.hooks.length === 0 && found.problems.length === 0)
+    return `${name}: not installed (agentbus install --harness ${found.harness})`;
+  const lines = [
+    `${name}: ${found.hooks.length} hooks${found.missing.length > 0 ? `, missing ${found.missing.join(', ')}` : ''}, MCP ${found.mcp ? 'registered' : 'not registered'}`,
+  ];
+  if (found.trust && found.trust.length > 0) {
+    const trusted = found.trust.filter((entry) => entry.status === 'trusted').length;
+    const deaf =
+      trusted < found.trust.length
+        ? ': Codex silently skips the others. Start codex and trust them (/hooks), or run `agentbus install --harness codex --trust-codex-hooks`'
+        : '';
+    lines.push(`  trust: ${trusted} of ${found.trust.length} hooks trusted${deaf}`);
+  }
+  for (const hook of found.hooks)
+    if (!hook.current) lines.push(`  ${hook.event} in ${hook.path} is of another version: run \`agentbus install\``);
+  for (const silence of found.silenced) lines.push(`  ${silence.setting} in ${silence.path} keeps hooks from running`);
+  for (const entry of found.invalid) lines.push(`  ${entry.path}: ${entry.what}`);
+  for (const problem of found.problems) lines.push(`  ${problem.code} ${problem.message}`);
+  return lines.join('\n');
+}
+
+export const statusCommand = defineCommand({
+  meta: { name: 'status', description: 'The daemon, the installed hooks of each CLI, and whether Codex trusts them' },
+  args: jsonArg,
+  async run({ args }) {
+    const options = await commandOptions({});
+    const status: Status = {
+      daemon: await daemonStatus(),
+      harnesses: await Promise.all(HARNESSES.map((harness) => inspectHarness(harness, options))),
+    };
+    print(args.json, status, ({ daemon, harnesses }) => [describeDaemon(daemon), ...harnesses.map(describeHarness)].join('\n'));
+  },
+});

@@ -1,0 +1,170 @@
+import { homedir, userInfo } from 'node:os';
+import { formatAddress, parseAddress, toSegment } from '../core/address.ts';
+import { homePaths } from '../core/paths.ts';
+import { createTranscriptReader } from '../drain/transcript.ts';
+import { settle } from '../drain/settle.ts';
+import { addReceipt } from '../drain/offer.ts';
+import { loadDevice, type Device } from '../gateway/device.ts';
+import { embeddedLink, type Link } from '../gateway/link.ts';
+import { createPump, type Pump } from '../gateway/pump.ts';
+import { findHarness } from '../harness/registry.ts';
+import { sweep, type HookContext } from '../hook/handle.ts';
+import { createHub } from '../hub/hub.ts';
+import { openSqliteHubStore } from '../hub/sqlite.ts';
+import type { InstanceRow } from '../store/contract.ts';
+import { openStore } from '../store/sqlite/store.ts';
+import { WORKSPACE } from './identity.ts';
+import { settingsReader } from './settings.ts';
+
+/** Everything a daemon holds: the store, the link to the hub, and the timers between hook calls. */
+export interface Bus extends HookContext {
+  link: Link;
+  pump: Pump;
+  device: Device;
+  person: string;
+  /** Makes sure that the hub knows the address before something is sent from or to it. */
+  announce(address: string): Promise<void>;
+  /** The inbox tool returned these to an instance; they count as read at its next event or call. */
+  returned(instance: string, seqs: readonly number[]): void;
+  log(message: string, detail?: Record<string, unknown>): void;
+  close(): Promise<void>;
+}
+
+export interface BusOptions {
+  home: string;
+  userHome?: string;
+  now?: () => number;
+  log?: (message: string, detail?: Record<string, unknown>) => void;
+}
+
+function processAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+// ms. Records wait this long for company; open offers of silent sessions are looked at this often.
+const RECORD_DELAY = 1_000;
+const SWEEP = 30_000;
+
+/** Opens the stores and connects the embedded hub. Throws AB-3002. */
+export async function openBus(options: BusOptions): Promise<Bus> {
+  const paths = homePaths(options.home);
+  const now = options.now ?? Date.now;
+  const log = options.log ?? (() => {});
+  const store = openStore(paths.store);
+  const device = loadDevice(paths.keys);
+  const hubStore = openSqliteHubStore(paths.hubStore);
+  const hub = createHub(hubStore, now);
+  await hub.enroll({ id: device.id, workspace: WORKSPACE, publicKey: device.publicKey });
+  const link = embeddedLink(hub, device.id);
+  const person = formatAddress({ workspace: WORKSPACE, group: 'people', name: toSegment(userInfo().username, 'me') });
+  store.mark(() => store.addAgent({ address: person, kind: 'person', harness: null, epoch: 0, createdAt: now() }));
+
+  const timers = new Map<string, NodeJS.Timeout>();
+  const pending = new Map<string, Set<number>>();
+  const announced = new Map<string, string>();
+  let closed = false;
+
+  function once(key: string, delay: number, fn: () => void): void {
+    if (closed || timers.has(key)) return;
+    const run = (): void => {
+      timers.delete(key);
+      try {
+        fn();
+      } catch (error) {
+        log('background work failed', { key, error: String(error) });
+      }
+    };
+    timers.set(key, setTimeout(run, delay));
+  }
+
+  const pump = createPump({ store, link, device, now, onMessage: () => {}, log });
+  const runPump = (): void => void pump.run().catch((error: unknown) => log('pump failed', { error: String(error) }));
+  const unwatch = link.watch(runPump);
+
+  async function announce(address: string): Promise<void> {
+    const agent = store.agent(address);
+    if (!agent || parseAddress(address)?.workspace !== WORKSPACE) return;
+    const harness = agent.harness === null ? null : findHarness(agent.harness);
+    const badges = harness ? Object.keys(harness.inject).filter((place) => place !== 'session-start') : [];
+    const card = { kind: agent.kind, harness: agent.harness, badges };
+    const text = JSON.stringify(card);
+    if (announced.get(address) === text) return;
+    await link.announce(address, card);
+    announced.set(address, text);
+  }
+
+  function confirmReads(instance: string): void {
+    const seqs = pending.get(instance);
+    if (!seqs) return;
+    pending.delete(instance);
+    for (const seq of seqs) {
+      const message = store.inboxBySeq(seq);
+      if (message && store.advance(seq, 'read')) addReceipt(store, message, 'read', { by: 'inbox' }, now());
+    }
+  }
+
+  const context: HookContext = {
+    store,
+    transcripts: createTranscriptReader(),
+    now,
+    alive: processAlive,
+    userHome: options.userHome ?? homedir(),
+    settings: settingsReader(paths.config, (message) => log(message)),
+    confirmReads,
+    settleLater(id, delay, final) {
+      once(`settle ${id} ${final}`, delay, () => {
+        const instance = store.instanceById(id);
+        const harness = instance && findHarness(instance.harness);
+        // A session that was resumed in the meantime is another instance; this one stays ended.
+        if (instance && harness) store.mark(() => settle(context, harness, instance, final && instance.state === 'ended'));
+        runPump();
+      });
+    },
+    afterHook(instance: InstanceRow) {
+      if (!announced.has(instance.address))
+        setImmediate(() => void announce(instance.address).catch((error: unknown) => log('announce failed', { error: String(error) })));
+      once('records', RECORD_DELAY, runPump);
+      if (store.openOffers(instance.id).length > 0) once('sweep', SWEEP, sweepAgain);
+    },
+  };
+
+  function sweepAgain(): void {
+    sweep(context, findHarness);
+    store.mark(() => {
+      for (const row of store.expireInbox(now())) addReceipt(store, row, 'expired', {}, now());
+    });
+    runPump();
+    if (store.instancesWithOffers().length > 0) once('sweep', SWEEP, sweepAgain);
+  }
+
+  for (const agent of store.agents()) await announce(agent.address);
+  sweepAgain();
+
+  return {
+    ...context,
+    link,
+    pump,
+    device,
+    person,
+    announce,
+    returned(instance, seqs) {
+      const set = pending.get(instance) ?? new Set();
+      for (const seq of seqs) set.add(seq);
+      pending.set(instance, set);
+    },
+    log,
+    async close() {
+      closed = true;
+      for (const timer of timers.values()) clearTimeout(timer);
+      unwatch();
+      await pump.run().catch(() => {});
+      store.close();
+      await hubStore.close();
+    },
+  };
+}

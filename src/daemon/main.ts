@@ -1,0 +1,121 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, watch, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { pino, destination } from 'pino';
+import { HANDED_VARIABLES, type HandedEnv } from '../core/handed.ts';
+import { agentbusHome, controlSocket, homePaths, hookSocket, relaySocket, socketDir, type HomePaths } from '../core/paths.ts';
+import { record } from '../core/payload.ts';
+import { VERSION } from '../core/version.ts';
+import { findHarness, HARNESSES } from '../harness/registry.ts';
+import { handleHook } from '../hook/handle.ts';
+import { redactJson } from '../record/redact.ts';
+import { openBus, type Bus } from './bus.ts';
+import { listenControl } from './control-api.ts';
+import { listenHooks } from './hook-socket.ts';
+import { ownDirectory, takeLock } from './lock.ts';
+import { startWatchdog } from './watchdog.ts';
+
+const LOG_BYTES = 5 * 1024 * 1024;
+
+type Log = (message: string, detail?: Record<string, unknown>) => void;
+
+function openLog(paths: HomePaths): Log {
+  mkdirSync(paths.log, { recursive: true, mode: 0o700 });
+  const file = join(paths.log, 'daemon.log');
+  if (existsSync(file) && statSync(file).size > LOG_BYTES) renameSync(file, `${file}.1`);
+  const logger = pino({ base: { pid: process.pid } }, destination({ dest: file, sync: true, mode: 0o600 }));
+  return (message, detail = {}) => logger.info(redactJson(detail), message);
+}
+
+function loadToken(file: string): string {
+  if (existsSync(file)) {
+    const token = readFileSync(file, 'utf8').trim();
+    if (/^[0-9a-f]{64}$/.test(token)) return token;
+  }
+  const token = randomBytes(32).toString('hex');
+  writeFileSync(file, `${token}\n`, { mode: 0o600 });
+  return token;
+}
+
+function handedOf(value: unknown): HandedEnv {
+  const given = record(value);
+  return Object.fromEntries(
+    HANDED_VARIABLES.flatMap((name) => (typeof given[name] === 'string' ? [[name, given[name].slice(0, 4096)]] : [])),
+  );
+}
+
+/** Opens the sockets. The daemon holds the lock, so whatever lies there is a dead one's. */
+async function openSockets(home: string, bus: Bus, log: Log, token: string, stop: () => void): Promise<void> {
+  const watchdog = startWatchdog();
+  function answer(id: string, payload: Record<string, unknown>, handed: HandedEnv | null): string {
+    const harness = findHarness(id);
+    if (!harness) return '';
+    try {
+      return watchdog.guard(() => handleHook(bus, harness, payload, handed));
+    } catch (error) {
+      // Fail open: the session goes on as if we were not there.
+      log('hook failed', { harness: id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+      return '';
+    }
+  }
+  const fresh = (path: string): string => {
+    rmSync(path, { force: true });
+    return path;
+  };
+  for (const { id } of HARNESSES)
+    await listenHooks(fresh(hookSocket(home, id)), { values: 1, answer: ([payload]) => answer(id, payload!, null) });
+  await listenHooks(fresh(relaySocket(home)), {
+    values: 2,
+    answer: ([header, payload]) =>
+      answer(String(header!['harness']), payload!, header!['event'] === 'SessionStart' ? handedOf(header!['env']) : null),
+  });
+  await listenControl(fresh(controlSocket(home)), { bus, token, started: Date.now(), stop });
+}
+
+async function main(): Promise<void> {
+  process.umask(0o077);
+  const home = agentbusHome();
+  const paths = homePaths(home);
+  ownDirectory(home);
+  const sockets = socketDir(home);
+  if (sockets !== paths.run) ownDirectory(dirname(sockets));
+  ownDirectory(sockets);
+  if (!takeLock(paths.lock)) process.exit(0);
+
+  const log = openLog(paths);
+  process.on('uncaughtException', (error) => log('uncaught', { error: error.stack ?? error.message }));
+  process.on('unhandledRejection', (error) => log('unhandled', { error: String(error) }));
+  const token = loadToken(paths.token);
+  const bus = await openBus({ home, log });
+
+  let stopping = false;
+  async function stop(why: string): Promise<void> {
+    if (stopping) return;
+    stopping = true;
+    log('stopping', { why });
+    setTimeout(() => process.exit(0), 3_000).unref();
+    for (const name of readdirSync(sockets)) if (name.endsWith('.sock')) rmSync(join(sockets, name), { force: true });
+    await bus.close().catch(() => {});
+    process.exit(0);
+  }
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => void stop(signal));
+  await openSockets(home, bus, log, token, () => void stop('asked'));
+  writeFileSync(
+    paths.daemonInfo,
+    `${JSON.stringify({ pid: process.pid, version: VERSION, node: process.version, started: new Date().toISOString() })}\n`,
+  );
+  // A daemon whose home was deleted has nothing left to keep.
+  watch(paths.run, { persistent: false }, () => {
+    if (!existsSync(paths.store)) void stop('home is gone');
+  }).on('error', () => {});
+  log('started', { version: VERSION, node: process.version });
+}
+
+main().catch((error: unknown) => {
+  try {
+    openLog(homePaths(agentbusHome()))('start failed', { error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+  } catch {
+    // Nowhere to say it; `agentbus daemon start` reports that nobody answers.
+  }
+  process.exit(1);
+});

@@ -1,0 +1,87 @@
+import { TYPES } from '../core/envelope.ts';
+import { findHarness } from '../harness/registry.ts';
+import type { AgentRow, InstanceRow } from '../store/contract.ts';
+import type { Bus } from './bus.ts';
+import { holds } from './identity.ts';
+
+export type Presence = 'idle' | 'busy' | 'offline' | 'person';
+
+export interface AgentView {
+  address: string;
+  kind: AgentRow['kind'];
+  harness: string | null;
+  title: string;
+  presence: Presence;
+  /** What can reach it without its person: prompt, post-tool, stop. */
+  badges: string[];
+  unread: number;
+  /** ISO time, null for who was never there. */
+  lastSeen: string | null;
+  cwd: string | null;
+  model: string | null;
+  headless: boolean;
+}
+
+function liveHolder(bus: Bus, address: string): InstanceRow | null {
+  const holder = bus.store.lastHolder(address);
+  return holder && holds(bus, holder) ? holder : null;
+}
+
+export function presenceOf(bus: Bus, address: string): Presence {
+  if (bus.store.agent(address)?.kind === 'person') return 'person';
+  const holder = liveHolder(bus, address);
+  return !holder || holder.state === 'ended' ? 'offline' : holder.state;
+}
+
+export function viewAgent(bus: Bus, agent: AgentRow): AgentView {
+  const holder = bus.store.lastHolder(agent.address);
+  const harness = agent.harness === null ? null : findHarness(agent.harness);
+  return {
+    address: agent.address,
+    kind: agent.kind,
+    harness: agent.harness,
+    title: harness?.title ?? (agent.kind === 'person' ? 'you' : ''),
+    presence: presenceOf(bus, agent.address),
+    badges: harness ? Object.keys(harness.inject).filter((place) => place !== 'session-start') : [],
+    unread: bus.store.unreadCount(agent.address, bus.now()),
+    lastSeen: holder ? new Date(holder.seenAt).toISOString() : null,
+    cwd: holder?.cwd ?? null,
+    model: holder?.model ?? null,
+    headless: holder?.headless ?? false,
+  };
+}
+
+/** Everyone who can be written to; one-off addresses of headless runs only while the run lasts. */
+export function viewAgents(bus: Bus): AgentView[] {
+  return bus.store
+    .agents()
+    .map((agent) => viewAgent(bus, agent))
+    .filter((view) => view.kind !== 'oneoff' || view.presence !== 'offline');
+}
+
+export function ago(milliseconds: number): string {
+  const minutes = Math.round(milliseconds / 60_000);
+  if (minutes < 1) return 'just now';
+  if (minutes < 60) return `${minutes} min ago`;
+  return minutes < 48 * 60 ? `${Math.round(minutes / 60)} h ago` : `${Math.round(minutes / 1440)} days ago`;
+}
+
+/** When a message will be seen, in words: by its priority and the recipient's state. */
+export function seenWhen(bus: Bus, address: string, priority: string, type: string): string {
+  const presence = presenceOf(bus, address);
+  if (presence === 'person') return 'person: when they run `agentbus inbox`';
+  const holder = bus.store.lastHolder(address);
+  const harness = holder && findHarness(holder.harness);
+  if (presence === 'offline') {
+    const unread = bus.store.unreadCount(address, bus.now());
+    return `offline: queued, ${unread} unread${holder ? `, last seen ${ago(bus.now() - holder.seenAt)}` : ''}`;
+  }
+  if (presence === 'idle') return 'idle: at the next prompt';
+  const urgent = priority === 'high' || priority === 'urgent';
+  const midTurn = urgent && harness?.inject['post-tool'] !== undefined;
+  const atStop = (urgent || type === TYPES.taskRequest) && harness?.inject.stop !== undefined && bus.settings().stopInject(harness.id);
+  if (midTurn && atStop) return `busy, ${priority}: at the next tool call, or when the turn ends`;
+  if (midTurn) return `busy, ${priority}: at the next tool call`;
+  if (atStop) return `busy, ${priority}: when the turn ends`;
+  return `busy, ${priority}: at the next prompt`;
+}

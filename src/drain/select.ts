@@ -1,0 +1,71 @@
+import { priorityRank, TYPES } from '../core/envelope.ts';
+import { LIMITS } from '../core/limits.ts';
+import type { InboxRow } from '../store/contract.ts';
+
+/** Where messages can be shown, and what has been shown in this turn so far. */
+export type Place =
+  | { kind: 'prompt'; human: boolean }
+  | { kind: 'post-tool'; framesThisTurn: number; bytesThisTurn: number }
+  | { kind: 'stop'; active: boolean; extensionsThisTurn: number; extensionsSincePrompt: number; enabled: boolean };
+
+const HIGH = priorityRank('high');
+
+/** Messages past the hop limit wait for a person: two models that answer each other for ever end here. */
+function waitsForHuman(row: InboxRow, place: Place): boolean {
+  return row.hops >= LIMITS.maxHops && !(place.kind === 'prompt' && place.human);
+}
+
+function byConversation(rows: readonly InboxRow[]): Map<string, InboxRow[]> {
+  const groups = new Map<string, InboxRow[]>();
+  for (const row of rows) groups.set(row.conversation, [...(groups.get(row.conversation) ?? []), row]);
+  return groups;
+}
+
+function atPrompt(rows: readonly InboxRow[]): InboxRow[] {
+  const queues = [...byConversation(rows).values()].map((queue) => ({
+    queue,
+    // An urgent message lifts the ones before it in its conversation, which have to come first.
+    rank: Math.max(...queue.map((row) => row.priority)),
+  }));
+  const shownOf = new Map<string, number>();
+  const chosen: InboxRow[] = [];
+  while (chosen.length < LIMITS.promptFrames) {
+    const open = queues.filter(({ queue }) => queue.length > 0);
+    if (open.length === 0) break;
+    const shown = (entry: (typeof open)[number]): number => shownOf.get(entry.queue[0]!.source) ?? 0;
+    open.sort((a, b) => b.rank - a.rank || shown(a) - shown(b) || a.queue[0]!.seq - b.queue[0]!.seq);
+    const row = open[0]!.queue.shift()!;
+    shownOf.set(row.source, (shownOf.get(row.source) ?? 0) + 1);
+    chosen.push(row);
+  }
+  return chosen;
+}
+
+function first(rows: readonly InboxRow[], urgent: (row: InboxRow) => boolean): InboxRow[] {
+  const queue = [...byConversation(rows).values()]
+    .filter((group) => group.some(urgent))
+    .sort((a, b) => Math.max(...b.map((row) => row.priority)) - Math.max(...a.map((row) => row.priority)) || a[0]!.seq - b[0]!.seq)[0];
+  return queue ? [queue[0]!] : [];
+}
+
+/**
+ * What may be shown now, in order. `rows` are the showable messages, each conversation in its own
+ * order. Pure; docs/architecture.md has the rules.
+ */
+export function selectMessages(place: Place, rows: readonly InboxRow[]): InboxRow[] {
+  // Dropping a message drops what follows it in its conversation, so the order holds.
+  const stopped = new Set<string>();
+  const allowed = rows.filter((row) => {
+    if (stopped.has(row.conversation) || waitsForHuman(row, place)) stopped.add(row.conversation);
+    return !stopped.has(row.conversation);
+  });
+  if (place.kind === 'prompt') return atPrompt(allowed);
+  if (place.kind === 'post-tool') {
+    const full = place.framesThisTurn >= LIMITS.midTurnFramesPerTurn || place.bytesThisTurn >= LIMITS.midTurnBytesPerTurn;
+    return full ? [] : first(allowed, (row) => row.priority >= HIGH);
+  }
+  const over =
+    place.active || !place.enabled || place.extensionsThisTurn > 0 || place.extensionsSincePrompt >= LIMITS.stopExtensionsPerPrompt;
+  if (over) return [];
+  return first(allowed, (row) => (row.priority >= HIGH || row.type === TYPES.taskRequest) && !row.stopUsed).filter((row) => !row.stopUsed);
+}

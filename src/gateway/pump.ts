@@ -1,0 +1,227 @@
+import { createHash } from 'node:crypto';
+import { parseAddress } from '../core/address.ts';
+import { buildEnvelope, priorityRank, TYPES } from '../core/envelope.ts';
+import { AgentBusError, type ErrorCode } from '../core/errors.ts';
+import { newId } from '../core/ids.ts';
+import { openJws, publicKeyFromRaw, readJws, signEnvelope } from '../core/jws.ts';
+import type { Delivery, HubReceipt } from '../hub/store.ts';
+import type { OutboxRow, Store } from '../store/contract.ts';
+import type { Device } from './device.ts';
+import type { Link } from './link.ts';
+
+export interface PumpContext {
+  store: Store;
+  link: Link;
+  device: Device;
+  now(): number;
+  /** A message became showable at this address. */
+  onMessage(recipient: string): void;
+  log(message: string, detail?: Record<string, unknown>): void;
+}
+
+export interface Pump {
+  /** Sends what is queued and takes in what is waiting; calls while it runs are folded into one more round. */
+  run(): Promise<void>;
+}
+
+const BATCH = 200;
+const INBOUND = 'hub';
+
+/** 1 s, doubling up to 10 min, with up to a quarter of jitter. */
+export function backoff(attempts: number, random: number): number {
+  return Math.min(600_000, 1_000 * 2 ** Math.min(attempts, 20)) * (1 + random / 4);
+}
+
+// Refusals that another try can't change; everything else is tried again.
+const FINAL: ReadonlySet<ErrorCode> = new Set([
+  'AB-4001',
+  'AB-4002',
+  'AB-5001',
+  'AB-5005',
+  'AB-5006',
+  'AB-5007',
+  'AB-7001',
+  'AB-7002',
+  'AB-7003',
+  'AB-7004',
+]);
+
+export function createPump(context: PumpContext): Pump {
+  const { store, link, device, now } = context;
+
+  function deadLetter(row: OutboxRow, error: AgentBusError): void {
+    const receipt = { messageId: row.id, at: now(), agent: row.recipient, sender: row.sender, queued: false };
+    store.promise(() => {
+      store.settleOutbox(row.id, 'dead', JSON.stringify(error));
+      const state = error.code === 'AB-7004' ? 'expired' : 'rejected';
+      store.addReceipt({ ...receipt, id: newId('rct'), state, detail: { code: error.code, reason: error.message } });
+    });
+  }
+
+  async function sendOut(): Promise<void> {
+    // A recipient whose first message has to wait holds back the ones behind it, and nobody else's.
+    const waiting = new Set<string>();
+    for (const row of store.queuedOutbox(BATCH)) {
+      if (waiting.has(row.recipient)) continue;
+      if (row.nextAt > now()) {
+        waiting.add(row.recipient);
+        continue;
+      }
+      try {
+        if (row.expiresAt <= now())
+          throw new AgentBusError('AB-7004', `message ${row.id} expired before it could be sent`, 'send it again');
+        await link.submit(row.jws);
+        store.promise(() => store.settleOutbox(row.id, 'sent', null));
+      } catch (error) {
+        if (error instanceof AgentBusError && FINAL.has(error.code)) deadLetter(row, error);
+        else {
+          waiting.add(row.recipient);
+          store.mark(() => store.retryOutbox(row.id, now() + backoff(row.attempts, Math.random()), String(error)));
+        }
+      }
+    }
+  }
+
+  async function sendReceipts(): Promise<void> {
+    for (const row of store.queuedReceipts(BATCH)) {
+      const message = store.inboxMessage(row.messageId);
+      if (!message) {
+        store.mark(() => store.receiptSent(row.id));
+        continue;
+      }
+      const envelope = buildEnvelope(
+        {
+          id: row.id,
+          from: message.recipient,
+          to: message.source,
+          type: TYPES.receipt,
+          inReplyTo: message.id,
+          conversation: message.conversation,
+          traceparent: readJws(message.jws).traceparent,
+          data: { state: row.state, detail: row.detail },
+        },
+        row.at,
+      );
+      try {
+        await link.submitReceipt(signEnvelope(envelope, device.id, device.key));
+      } catch (error) {
+        if (!(error instanceof AgentBusError)) throw error;
+        context.log('receipt refused', { code: error.code, state: row.state });
+      }
+      store.mark(() => store.receiptSent(row.id));
+    }
+  }
+
+  async function keyOf(deviceId: string): Promise<string | null> {
+    const pinned = store.pinnedKey(deviceId);
+    if (pinned !== null) return pinned;
+    const key = await link.publicKey(deviceId);
+    if (key !== null) store.promise(() => store.pinKey(deviceId, key, now()));
+    return key;
+  }
+
+  async function takeMessage(delivery: Delivery): Promise<string | null> {
+    let kid = '';
+    try {
+      const header = JSON.parse(Buffer.from((JSON.parse(delivery.body) as { protected: string }).protected, 'base64url').toString()) as {
+        kid: string;
+      };
+      kid = header.kid;
+    } catch {
+      // openJws below refuses it with the right words.
+    }
+    const raw = await keyOf(kid);
+    const { envelope } = openJws(delivery.body, () => (raw === null ? null : publicKeyFromRaw(raw)));
+    const result = store.promise(() => {
+      store.setCursor(INBOUND, delivery.seq);
+      return store.addInbox({
+        workspace: parseAddress(envelope.subject)!.workspace,
+        source: envelope.source,
+        id: envelope.id,
+        recipient: envelope.subject,
+        conversation: envelope.conversationid,
+        conversationSeq: delivery.conversationSeq,
+        type: envelope.type,
+        priority: priorityRank(envelope.priority),
+        hops: envelope.hops,
+        jws: delivery.body,
+        digest: createHash('sha256').update(delivery.body).digest('hex'),
+        receivedAt: now(),
+        expiresAt: Date.parse(envelope.expiretime),
+      });
+    });
+    if (result === 'conflict') context.log('another message under a known id was refused', { id: envelope.id });
+    return result === 'new' ? envelope.subject : null;
+  }
+
+  function takeReceipt(delivery: Delivery): void {
+    const receipt = JSON.parse(delivery.body) as HubReceipt;
+    store.mark(() => {
+      store.setCursor(INBOUND, delivery.seq);
+      const sender = store.outboxMessage(receipt.messageId)?.sender ?? null;
+      store.addReceipt({
+        id: receipt.id,
+        messageId: receipt.messageId,
+        state: receipt.state,
+        at: receipt.at,
+        agent: receipt.agent,
+        sender,
+        detail: receipt.detail,
+        queued: false,
+      });
+    });
+  }
+
+  async function takeIn(): Promise<boolean> {
+    const deliveries = await link.pull(store.cursor(INBOUND), BATCH);
+    for (const delivery of deliveries) {
+      let recipient: string | null = null;
+      try {
+        if (delivery.kind === 'receipt') takeReceipt(delivery);
+        else recipient = await takeMessage(delivery);
+      } catch (error) {
+        if (!(error instanceof AgentBusError) || error.code === 'AB-3002') throw error;
+        context.log('delivery refused', { code: error.code, message: error.message });
+        store.promise(() => store.setCursor(INBOUND, delivery.seq));
+        await link.nak(delivery.seq, `${error.code} ${error.message}`);
+        continue;
+      }
+      await link.ack([delivery.seq]);
+      if (recipient !== null) context.onMessage(recipient);
+    }
+    return deliveries.length > 0;
+  }
+
+  async function sendRecords(): Promise<void> {
+    const rows = store.queuedRecords(BATCH);
+    if (rows.length === 0) return;
+    await link.addRecords(rows.map((row) => ({ id: row.id, at: row.at, body: JSON.parse(row.body) as Record<string, unknown> })));
+    store.mark(() => store.recordsSent(rows.map((row) => row.id)));
+  }
+
+  let running: Promise<void> | null = null;
+  let again = false;
+
+  async function rounds(): Promise<void> {
+    do {
+      again = false;
+      await sendOut();
+      while (await takeIn());
+      await sendReceipts();
+      await sendRecords();
+    } while (again);
+  }
+
+  async function run(): Promise<void> {
+    if (running) {
+      again = true;
+      return running;
+    }
+    running = rounds().finally(() => {
+      running = null;
+    });
+    return running;
+  }
+
+  return { run };
+}

@@ -1,0 +1,198 @@
+import { connectedLine, measure } from '../core/frame.ts';
+import type { HandedEnv, Harness, HookEvent, InjectPoint } from '../core/harness.ts';
+import { holds, joinSession, promoteIfFree, type IdentityContext } from '../daemon/identity.ts';
+import type { Settings } from '../daemon/settings.ts';
+import { composeBatch, promptHash, storeOffers, type Batch } from '../drain/offer.ts';
+import { selectMessages, type Place } from '../drain/select.ts';
+import { settle, type SettleContext } from '../drain/settle.ts';
+import { recordsOf } from '../record/record.ts';
+import type { InboxRow, InstanceRow } from '../store/contract.ts';
+
+export interface HookContext extends SettleContext, IdentityContext {
+  settings(): Settings;
+  /** After the answer: look at the record once more in `delay` ms; `final` when the session is over. */
+  settleLater(instance: string, delay: number, final: boolean): void;
+  /** The session went on: what the inbox tool returned to it before counts as read now. */
+  confirmReads(instance: string): void;
+  /** After the answer: an agent is new or changed, or records are waiting. */
+  afterHook(instance: InstanceRow): void;
+}
+
+/** Candidates looked at for one output; more than enough for three frames over many conversations. */
+const CANDIDATES = 50;
+
+/**
+ * Whether the session runs without a person. The environment says so at its start, else the record;
+ * null while neither does, and then nothing is shown: a scheduled run must not take a person's mail.
+ */
+function isHeadless(context: HookContext, harness: Harness, event: HookEvent, handed: HandedEnv | null): boolean | null {
+  const said = handed ? harness.headless(handed) : null;
+  if (said !== null) return said;
+  if (event.transcript === null || !harness.evidence.headless) return null;
+  const roots = harness.evidence.roots(context.userHome, handed ?? {});
+  const size = context.transcripts.size(roots, event.transcript);
+  const facts = context.transcripts.facts(harness.evidence, roots, event.transcript, size);
+  if (facts === null || size === 0) return null;
+  const headless = harness.evidence.headless(facts);
+  context.transcripts.forget(event.transcript);
+  return headless ?? false;
+}
+
+function findOrJoin(
+  context: HookContext,
+  harness: Harness,
+  event: HookEvent,
+  handed: HandedEnv | null,
+): { instance: InstanceRow; previous: InstanceRow | null } | null {
+  const known = context.store.instance(harness.id, event.sessionKey);
+  const starts = event.kind === 'session-start' && event.source !== 'compact';
+  const joins = starts || known === null || (known.state === 'ended' && event.kind === 'prompt');
+  if (known && !joins) return { instance: known, previous: known };
+  if (event.subagent || event.kind === 'session-end') return null;
+  const headless = isHeadless(context, harness, event, handed);
+  if (headless === null) return null;
+  const instance = joinSession(context, harness, event, handed ?? {}, headless);
+  // What was offered to whoever held the place before can't be proved by its session any more.
+  for (const id of context.store.instancesWithOffers()) {
+    const other = context.store.instanceById(id);
+    if (other && other.id !== instance.id && other.address === instance.address) settle(context, harness, other, true);
+  }
+  return { instance, previous: known };
+}
+
+/** The instance after the event: presence, and the budgets that a prompt renews. */
+function progressed(instance: InstanceRow, event: HookEvent, human: boolean, now: number): InstanceRow {
+  const next: InstanceRow = {
+    ...instance,
+    seenAt: now,
+    transcript: event.transcript ?? instance.transcript,
+    model: event.model ?? instance.model,
+  };
+  if (event.subagent) return next;
+  if (event.kind === 'prompt') {
+    Object.assign(next, { state: 'busy', turn: event.turn, turnHops: 0, midFrames: 0, midBytes: 0, stopInTurn: 0 });
+    if (human) next.stopTotal = 0;
+  } else if (event.kind === 'post-tool' || event.kind === 'post-tool-failure') next.state = 'busy';
+  else if (event.kind === 'stop' || event.kind === 'stop-failure' || event.kind === 'interrupt') next.state = 'idle';
+  else if (event.kind === 'session-end') Object.assign(next, { state: 'ended', endedAt: now, endReason: event.reason });
+  return next;
+}
+
+function placeOf(context: HookContext, instance: InstanceRow, event: HookEvent, human: boolean): Place | null {
+  if (event.kind === 'prompt') return { kind: 'prompt', human };
+  if (event.kind === 'post-tool') return { kind: 'post-tool', framesThisTurn: instance.midFrames, bytesThisTurn: instance.midBytes };
+  if (event.kind !== 'stop' || (instance.headless && !instance.named)) return null;
+  return {
+    kind: 'stop',
+    active: event.stopHookActive,
+    extensionsThisTurn: instance.stopInTurn,
+    extensionsSincePrompt: instance.stopTotal,
+    enabled: context.settings().stopInject(instance.harness),
+  };
+}
+
+function candidates(context: HookContext, recipient: string): InboxRow[] {
+  const now = context.now();
+  const rows = context.store.showable(recipient, now, CANDIDATES);
+  const conversations = [...new Set(rows.map((row) => row.conversation))];
+  return conversations.flatMap((conversation) => context.store.showableIn(recipient, conversation, now, 3));
+}
+
+/** Chooses, stores and renders what is shown at this event; the answer is the hook's whole stdout. */
+function inject(
+  context: HookContext,
+  harness: Harness,
+  instance: InstanceRow,
+  event: HookEvent,
+  human: boolean,
+): { output: string; batch: Batch | null; instance: InstanceRow } {
+  const nothing = { output: '', batch: null, instance };
+  const place = placeOf(context, instance, event, human);
+  const point: InjectPoint | undefined =
+    event.kind === 'prompt' || event.kind === 'post-tool' || event.kind === 'stop' ? harness.inject[event.kind] : undefined;
+  if (!place || !point || event.subagent || instance.standby) return nothing;
+  // One open offer per event: else a refusal in the harness's record could be either's.
+  if (context.store.openOffers(instance.id).some((offer) => offer.state === 'open' && offer.native === event.native)) return nothing;
+  const chosen = selectMessages(place, candidates(context, instance.address));
+  if (chosen.length === 0) return nothing;
+  const unread = place.kind === 'prompt' ? context.store.unreadCount(instance.address, context.now()) : null;
+  const batch = composeBatch(chosen, point, unread);
+  if (batch.shown.length === 0) return nothing;
+
+  const roots = harness.evidence.roots(context.userHome, instance.env);
+  const start = event.transcript === null ? 0 : context.transcripts.size(roots, event.transcript);
+  storeOffers(context.store, instance, event, batch, start, context.now());
+  const hops = place.kind === 'prompt' && place.human ? 0 : Math.max(...batch.shown.map(({ row }) => row.hops));
+  const next: InstanceRow = { ...instance, turnHops: Math.max(instance.turnHops, hops) };
+  if (place.kind === 'post-tool')
+    Object.assign(next, { midFrames: next.midFrames + 1, midBytes: next.midBytes + measure(batch.text, 'utf8') });
+  if (place.kind === 'stop') Object.assign(next, { state: 'busy', stopInTurn: next.stopInTurn + 1, stopTotal: next.stopTotal + 1 });
+  return { output: point.render(event.native, batch.text), batch, instance: next };
+}
+
+/** The line of a session start, where a person sees the session; a resume repeats it only when it would say something else. */
+function announce(
+  context: HookContext,
+  harness: Harness,
+  instance: InstanceRow,
+  previous: InstanceRow | null,
+  event: HookEvent,
+): { output: string; instance: InstanceRow } {
+  const point = harness.inject['session-start'];
+  if (!point || event.source === 'compact' || instance.standby || (instance.headless && !instance.named)) return { output: '', instance };
+  const unread = context.store.unreadCount(instance.address, context.now());
+  const next = { ...instance, announced: unread };
+  if (event.source === 'resume' && previous?.address === instance.address && previous.announced === unread)
+    return { output: '', instance: next };
+  return { output: point.render(event.native, connectedLine(instance.address, unread)), instance: next };
+}
+
+/**
+ * One hook call: settles what the harness's record proves by now, shows what may be shown, records
+ * what happened. Answers with the hook's whole stdout, empty when there is nothing to say.
+ */
+export function handleHook(context: HookContext, harness: Harness, payload: Record<string, unknown>, handed: HandedEnv | null): string {
+  const event = harness.parse(payload);
+  if (!event) return '';
+  const { store } = context;
+  const now = context.now();
+  const human = event.prompt !== null && !harness.isMachinePrompt(event.prompt);
+
+  const result = store.mark(() => {
+    const joined = findOrJoin(context, harness, event, handed);
+    if (!joined) return null;
+    let instance = progressed(promoteIfFree(context, joined.instance), event, human, now);
+    store.saveInstance(instance);
+    context.confirmReads(instance.id);
+    if (event.kind === 'prompt' && event.prompt !== null) {
+      for (const offer of store.openOffers(instance.id)) store.addLaterHash(offer.nonce, promptHash(offer.nonce, event.prompt));
+    }
+    settle(context, harness, instance, false);
+    const said = event.kind === 'session-start' && !event.subagent ? announce(context, harness, instance, joined.previous, event) : null;
+    const shown = said ? null : inject(context, harness, instance, event, human);
+    instance = (said ?? shown)!.instance;
+    store.saveInstance(instance);
+    for (const row of recordsOf(event, instance, shown?.batch?.shown.map(({ row: { id } }) => id) ?? [], now)) store.addRecord(row);
+    return { instance, output: (said ?? shown)!.output };
+  });
+  if (!result) return '';
+
+  const { instance } = result;
+  if (event.kind === 'session-end') context.settleLater(instance.id, 300, true);
+  else if (event.kind === 'stop' || event.kind === 'stop-failure' || event.kind === 'interrupt')
+    context.settleLater(instance.id, harness.evidence.flushDelay, false);
+  context.afterHook(instance);
+  return result.output;
+}
+
+/** What is still open of sessions that ended, died or fell silent: called at the daemon's start and now and then. */
+export function sweep(context: HookContext, harnessOf: (id: string) => Harness | null): void {
+  const { store } = context;
+  store.mark(() => {
+    for (const id of store.instancesWithOffers()) {
+      const instance = store.instanceById(id);
+      const harness = instance && harnessOf(instance.harness);
+      if (instance && harness) settle(context, harness, instance, !holds(context, instance));
+    }
+  });
+}

@@ -1,0 +1,115 @@
+/**
+ * The hook process where the launcher's fast path does not reach: at SessionStart (whose environment
+ * the daemon needs), without nc, or without a daemon, which it starts. It relays bytes and knows
+ * nothing of harnesses. Node builtins only; docs/adr/0002 says what each import would cost.
+ *
+ * Whatever happens: exit 0, and the daemon's whole answer or nothing on stdout.
+ */
+import { closeSync, existsSync, mkdirSync, openSync, statSync, utimesSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { agentbusHome, homePaths, relaySocket } from '../core/paths.ts';
+import { HANDED_VARIABLES } from '../core/handed.ts';
+
+// All in ms. No hook of ours runs longer than `deadline`; what is not there by then is not waited for.
+const TIMES = { deadline: 2_200, firstByte: 1_500, daemonStart: 1_500, spawnAgain: 30_000, retry: 25 };
+
+const home = agentbusHome();
+const paths = homePaths(home);
+// `agentbus-hook <harness> <event>` or `agentbus hook <event> --harness <harness>`.
+const words = process.argv.slice(2);
+const [harness = '', event = ''] = words[0] === 'hook' ? [words[words.indexOf('--harness') + 1], words[1]] : words;
+
+/** Prints a whole JSON document or nothing: half a one would reach the model as plain text. */
+function finish(output?: Buffer): void {
+  if (!output || output.length === 0) process.exit(0);
+  try {
+    JSON.parse(output.toString('utf8'));
+  } catch {
+    process.exit(0);
+  }
+  process.stdout.write(output, () => process.exit(0));
+}
+
+/** At most one start in 30 s: a daemon that can't start must not cost every hook a process. */
+function mayStart(): boolean {
+  const stamp = join(paths.run, 'last-start');
+  try {
+    mkdirSync(paths.run, { recursive: true, mode: 0o700 });
+    if (existsSync(stamp) && Math.abs(Date.now() - statSync(stamp).mtimeMs) < TIMES.spawnAgain) return false;
+    closeSync(openSync(stamp, 'a', 0o600));
+    utimesSync(stamp, new Date(), new Date());
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function startDaemon(): void {
+  const keep = ['HOME', 'PATH', 'USER', 'LOGNAME', 'LANG', 'TZ', 'TMPDIR'];
+  const env: NodeJS.ProcessEnv = { AGENTBUS_HOME: home };
+  for (const name of keep) if (process.env[name] !== undefined) env[name] = process.env[name];
+  // A child that holds the hook's stdout makes Codex wait out its timeout and Claude block the tool.
+  void import('node:child_process').then(({ spawn }) => {
+    spawn(process.execPath, [join(__dirname, 'daemon.mjs')], { detached: true, stdio: 'ignore', cwd: '/', env }).unref();
+  });
+}
+
+function header(): string {
+  const env: Record<string, string> = {};
+  for (const name of HANDED_VARIABLES) if (process.env[name] !== undefined) env[name] = process.env[name];
+  return JSON.stringify({ agentbus: 1, harness, event, env });
+}
+
+/** Connects, starting the daemon when nobody answers; the events that can show something wait for it. */
+function reach(onSocket: (socket: Socket) => void): void {
+  const waits = event === 'SessionStart' || event === 'UserPromptSubmit';
+  const until = Date.now() + TIMES.daemonStart;
+  let started = false;
+  const attempt = (): void => {
+    const socket = connect(relaySocket(home));
+    socket.once('connect', () => onSocket(socket));
+    socket.once('error', () => {
+      if (!started) {
+        started = true;
+        if (mayStart()) startDaemon();
+      }
+      if (!waits || Date.now() > until) finish();
+      else setTimeout(attempt, TIMES.retry);
+    });
+  };
+  attempt();
+}
+
+function main(): void {
+  process.on('uncaughtException', () => process.exit(0));
+  setTimeout(() => process.exit(0), TIMES.deadline).unref();
+  if (!/^[a-z0-9-]{1,32}$/.test(harness) || process.stdin.isTTY || !existsSync(home)) return finish();
+  let silent: NodeJS.Timeout | null = setTimeout(() => process.exit(0), TIMES.firstByte);
+  const early: Buffer[] = [];
+  let sink: Socket | null = null;
+  process.stdin.on('data', (chunk: Buffer) => {
+    if (silent) clearTimeout(silent);
+    silent = null;
+    if (sink) sink.write(chunk);
+    else early.push(chunk);
+  });
+  let ended = false;
+  process.stdin.on('end', () => {
+    ended = true;
+    if (silent && early.length === 0) finish();
+    sink?.end();
+  });
+  process.stdin.on('error', () => process.exit(0));
+  reach((socket) => {
+    sink = socket;
+    const answer: Buffer[] = [];
+    socket.on('data', (chunk: Buffer) => answer.push(chunk));
+    socket.once('error', () => finish());
+    socket.once('end', () => finish(Buffer.concat(answer)));
+    socket.write(Buffer.concat([Buffer.from(header()), ...early]));
+    if (ended) socket.end();
+  });
+}
+
+main();

@@ -1,0 +1,252 @@
+import { createHash } from 'node:crypto';
+import { parseAddress } from '../core/address.ts';
+import { isExpired, TYPES, type Envelope } from '../core/envelope.ts';
+import { AgentBusError } from '../core/errors.ts';
+import { newId } from '../core/ids.ts';
+import { openJws, publicKeyFromRaw, type OpenedJws } from '../core/jws.ts';
+import { LIMITS } from '../core/limits.ts';
+import { record, text } from '../core/payload.ts';
+import type { Delivery, HubAgent, HubReceipt, HubRecord, HubStore, RecordQuery } from './store.ts';
+
+export interface SubmitResult {
+  id: string;
+  state: 'accepted';
+  duplicate: boolean;
+}
+
+/** States that a recipient may report, each a step that the sender can see. */
+export const RECEIPT_STATES = [
+  'offered',
+  'in-context',
+  'missed',
+  'presented',
+  'unproven',
+  'read',
+  'replied',
+  'resolved',
+  'expired',
+  'held',
+] as const;
+// What a message counts as afterwards. A step that says nothing new about the message leaves it.
+const CLOSING: ReadonlySet<string> = new Set(['presented', 'read', 'replied', 'resolved', 'expired']);
+
+/**
+ * The hub: routes, stores, verifies. The daemon runs it in-process when no remote hub is configured;
+ * both take this same path.
+ */
+export interface Hub {
+  enroll(device: { id: string; workspace: string; publicKey: string }): Promise<void>;
+  publicKey(device: string): Promise<string | null>;
+  announce(device: string, address: string, card: Record<string, unknown>): Promise<void>;
+  directory(device: string): Promise<HubAgent[]>;
+  submit(device: string, jws: string): Promise<SubmitResult>;
+  submitReceipt(device: string, jws: string): Promise<void>;
+  pull(device: string, after: number, limit: number): Promise<Delivery[]>;
+  ack(device: string, seqs: readonly number[]): Promise<void>;
+  /** The device refused a delivery for good: the message is dead, and its sender learns why. */
+  nak(device: string, seq: number, reason: string): Promise<void>;
+  addRecords(device: string, records: readonly { id: string; at: number; body: Record<string, unknown> }[]): Promise<void>;
+  records(device: string, query: RecordQuery): Promise<HubRecord[]>;
+  trace(device: string, messageId: string): Promise<HubReceipt[]>;
+  /** Calls back when something is waiting for the device; answers with the way to stop it. */
+  watch(device: string, onNews: () => void): () => void;
+}
+
+export function createHub(store: HubStore, now: () => number): Hub {
+  const watchers = new Map<string, Set<() => void>>();
+
+  function wake(device: string): void {
+    for (const onNews of watchers.get(device) ?? []) onNews();
+  }
+
+  async function workspaceOf(device: string): Promise<string> {
+    const row = await store.device(device);
+    if (!row) throw new AgentBusError('AB-4001', `unknown device ${device}`, 'enroll the device first');
+    return row.workspace;
+  }
+
+  async function verify(device: string, jws: string): Promise<OpenedJws> {
+    const row = await store.device(device);
+    const opened = openJws(jws, (id) => (row && id === device ? publicKeyFromRaw(row.publicKey) : null));
+    const sender = await store.agent(opened.envelope.source);
+    if (sender?.device !== device) {
+      throw new AgentBusError(
+        'AB-4002',
+        `${opened.envelope.source} does not belong to this device`,
+        'an address belongs to the device that claimed it first',
+      );
+    }
+    if (Date.parse(opened.envelope.time) > now() + LIMITS.clockSkewAhead) {
+      throw new AgentBusError('AB-4001', 'message refused: its time lies in the future', 'check the clock of the sending machine');
+    }
+    return opened;
+  }
+
+  async function recipientOf(envelope: Envelope): Promise<HubAgent> {
+    const recipient = await store.agent(envelope.subject);
+    const workspace = parseAddress(envelope.source)!.workspace;
+    if (!recipient || recipient.workspace !== workspace) {
+      throw new AgentBusError(
+        'AB-5001',
+        `no agent called ${envelope.subject}`,
+        '`agentbus agents` lists who is known; a Codex session exists from its first prompt on',
+      );
+    }
+    return recipient;
+  }
+
+  async function checkLimits(envelope: Envelope): Promise<void> {
+    const recent = await store.recentMessages(envelope.source, envelope.subject, now() - 60_000);
+    if (recent >= LIMITS.pairPerMinute) {
+      throw new AgentBusError(
+        'AB-5006',
+        `more than ${LIMITS.pairPerMinute} messages a minute to ${envelope.subject}`,
+        'wait a minute, or put more into one message',
+      );
+    }
+    const open = await store.openMessages(envelope.subject, envelope.source);
+    if (open.all >= LIMITS.inboxPerAgent || open.fromSource >= LIMITS.inboxPerSender) {
+      throw new AgentBusError('AB-5007', `the inbox of ${envelope.subject} is full`, 'it has not read what is there; try again later');
+    }
+  }
+
+  async function report(
+    message: { workspace: string; id: string; source: string; recipient: string },
+    state: string,
+    detail: Record<string, unknown>,
+  ): Promise<void> {
+    const receipt: HubReceipt = {
+      id: newId('rct'),
+      workspace: message.workspace,
+      messageId: message.id,
+      state,
+      at: now(),
+      agent: message.recipient,
+      detail,
+    };
+    await store.addReceipt(receipt);
+    const sender = await store.agent(message.source);
+    if (!sender) return;
+    await store.queue(sender.device, 'receipt', JSON.stringify(receipt), message.id, now());
+    wake(sender.device);
+  }
+
+  async function submit(device: string, jws: string): Promise<SubmitResult> {
+    const { envelope } = await verify(device, jws);
+    if (isExpired(envelope, now()))
+      throw new AgentBusError('AB-7004', `message ${envelope.id} expired before it was taken`, 'send it again with a longer --expires');
+    const recipient = await recipientOf(envelope);
+    const workspace = recipient.workspace;
+    const digest = createHash('sha256').update(jws).digest('hex');
+    const known = await store.message(workspace, envelope.id);
+    if (!known) await checkLimits(envelope);
+    const { result } = await store.addMessage({
+      workspace,
+      source: envelope.source,
+      id: envelope.id,
+      recipient: envelope.subject,
+      conversation: envelope.conversationid,
+      jws,
+      digest,
+      device: recipient.device,
+      acceptedAt: now(),
+      expiresAt: Date.parse(envelope.expiretime),
+    });
+    if (result === 'conflict')
+      throw new AgentBusError('AB-5005', `${envelope.id} was used for another message`, 'every message needs an id of its own');
+    if (result === 'new') {
+      await report({ workspace, id: envelope.id, source: envelope.source, recipient: envelope.subject }, 'accepted', {});
+      wake(recipient.device);
+    }
+    return { id: envelope.id, state: 'accepted', duplicate: result === 'duplicate' };
+  }
+
+  async function submitReceipt(device: string, jws: string): Promise<void> {
+    const { envelope } = await verify(device, jws);
+    const data = record(envelope.data);
+    const state = text(data['state']);
+    const workspace = await workspaceOf(device);
+    const message = envelope.inreplyto === undefined ? null : await store.message(workspace, envelope.inreplyto);
+    if (envelope.type !== TYPES.receipt || !RECEIPT_STATES.some((known) => known === state) || !message) {
+      throw new AgentBusError('AB-7001', 'not a receipt for a known message', 'docs/protocol.md has its form');
+    }
+    if (message.recipient !== envelope.source)
+      throw new AgentBusError('AB-4002', 'a receipt comes from the recipient alone', 'docs/protocol.md has its form');
+    const at = Date.parse(envelope.time);
+    const receipt = {
+      id: envelope.id,
+      workspace,
+      messageId: message.id,
+      state: state!,
+      at,
+      agent: message.recipient,
+      detail: record(data['detail']),
+    };
+    if (!(await store.addReceipt(receipt))) return;
+    if (CLOSING.has(state!)) await store.setMessageState(workspace, message.id, state!);
+    const sender = await store.agent(message.source);
+    if (sender && sender.device !== device) {
+      await store.queue(sender.device, 'receipt', JSON.stringify(receipt), message.id, now());
+      wake(sender.device);
+    }
+  }
+
+  async function nak(device: string, seq: number, reason: string): Promise<void> {
+    const workspace = await workspaceOf(device);
+    for (const delivery of await store.ack(device, [seq])) {
+      const message = delivery.kind === 'message' ? await store.message(workspace, delivery.messageId) : null;
+      if (!message) continue;
+      await store.setMessageState(workspace, message.id, 'dead');
+      await report(message, 'dead', { reason });
+    }
+  }
+
+  async function ack(device: string, seqs: readonly number[]): Promise<void> {
+    const workspace = await workspaceOf(device);
+    for (const delivery of await store.ack(device, seqs)) {
+      if (delivery.kind !== 'message') continue;
+      const message = await store.message(workspace, delivery.messageId);
+      if (!message) continue;
+      if (message.state === 'accepted') await store.setMessageState(workspace, message.id, 'delivered');
+      await report(message, 'delivered', {});
+    }
+  }
+
+  return {
+    enroll(device) {
+      publicKeyFromRaw(device.publicKey);
+      return store.addDevice({ ...device, enrolledAt: now() });
+    },
+    publicKey: async (device) => (await store.device(device))?.publicKey ?? null,
+    async announce(device, address, card) {
+      const workspace = await workspaceOf(device);
+      const parsed = parseAddress(address);
+      if (parsed?.workspace !== workspace)
+        throw new AgentBusError('AB-7002', `${address} is not in workspace ${workspace}`, 'an agent lives in its device’s workspace');
+      if (!(await store.putAgent({ address, workspace, device, card, updatedAt: now() }))) {
+        throw new AgentBusError(
+          'AB-4002',
+          `${address} belongs to another device`,
+          'an address belongs to the device that claimed it first',
+        );
+      }
+    },
+    directory: async (device) => store.agents(await workspaceOf(device)),
+    submit,
+    submitReceipt,
+    pull: (device, after, limit) => store.deliveries(device, after, limit),
+    ack,
+    nak,
+    async addRecords(device, records) {
+      const workspace = await workspaceOf(device);
+      await store.addRecords(records.map((row) => ({ ...row, workspace })));
+    },
+    records: async (device, query) => store.records(await workspaceOf(device), query),
+    trace: async (device, messageId) => store.receipts(await workspaceOf(device), messageId),
+    watch(device, onNews) {
+      const set = watchers.get(device) ?? new Set();
+      watchers.set(device, set.add(onNews));
+      return () => void set.delete(onNews);
+    },
+  };
+}

@@ -1,0 +1,101 @@
+/**
+ * What a hub keeps. Asynchronous, since the next implementation is a network database; the embedded
+ * one is SQLite. Times are ms since the epoch. Everything here is durable before a call returns.
+ */
+export interface HubStore {
+  addDevice(device: DeviceRow): Promise<void>;
+  device(id: string): Promise<DeviceRow | null>;
+  /** False when the address belongs to another device: the first to claim it keeps it. */
+  putAgent(agent: HubAgent): Promise<boolean>;
+  agent(address: string): Promise<HubAgent | null>;
+  agents(workspace: string): Promise<HubAgent[]>;
+  /**
+   * Takes a message: gives it the next number of its conversation and queues it for the recipient's
+   * device, in one transaction. `duplicate`: the same bytes were taken before (with the number of
+   * then); `conflict`: the same workspace, source and id with other bytes.
+   */
+  addMessage(message: NewMessage): Promise<{ result: 'new' | 'duplicate' | 'conflict'; conversationSeq: number }>;
+  message(workspace: string, id: string): Promise<HubMessage | null>;
+  setMessageState(workspace: string, id: string, state: string): Promise<void>;
+  /** Messages of a recipient that are neither seen nor closed, and how many of them one sender sent. */
+  openMessages(recipient: string, source: string): Promise<{ all: number; fromSource: number }>;
+  /** Messages from source to recipient accepted since a time. */
+  recentMessages(source: string, recipient: string, since: number): Promise<number>;
+  queue(device: string, kind: DeliveryKind, body: string, messageId: string, now: number): Promise<void>;
+  deliveries(device: string, after: number, limit: number): Promise<Delivery[]>;
+  ack(device: string, seqs: readonly number[]): Promise<Delivery[]>;
+  addReceipt(receipt: HubReceipt): Promise<boolean>;
+  receipts(workspace: string, messageId: string): Promise<HubReceipt[]>;
+  addRecords(records: readonly HubRecord[]): Promise<void>;
+  records(workspace: string, options: RecordQuery): Promise<HubRecord[]>;
+  close(): Promise<void>;
+}
+
+export interface DeviceRow {
+  id: string;
+  workspace: string;
+  /** base64url of the 32 raw bytes */
+  publicKey: string;
+  enrolledAt: number;
+}
+
+export interface HubAgent {
+  address: string;
+  workspace: string;
+  device: string;
+  /** Harness, badges, presence: what a sender may know. */
+  card: Record<string, unknown>;
+  updatedAt: number;
+}
+
+export interface NewMessage {
+  workspace: string;
+  source: string;
+  id: string;
+  recipient: string;
+  conversation: string;
+  jws: string;
+  digest: string;
+  device: string;
+  acceptedAt: number;
+  expiresAt: number;
+}
+
+export interface HubMessage extends NewMessage {
+  conversationSeq: number;
+  state: string;
+}
+
+export type DeliveryKind = 'message' | 'receipt';
+
+export interface Delivery {
+  seq: number;
+  kind: DeliveryKind;
+  /** A JWS (message, a device's receipt) or a hub receipt as JSON. */
+  body: string;
+  messageId: string;
+  conversationSeq: number;
+}
+
+export interface HubReceipt {
+  id: string;
+  workspace: string;
+  messageId: string;
+  state: string;
+  at: number;
+  agent: string | null;
+  detail: Record<string, unknown>;
+}
+
+export interface HubRecord {
+  id: string;
+  workspace: string;
+  at: number;
+  body: Record<string, unknown>;
+}
+
+export interface RecordQuery {
+  limit: number;
+  agent?: string | undefined;
+  event?: string | undefined;
+}

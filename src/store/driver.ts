@@ -1,0 +1,133 @@
+import { createRequire } from 'node:module';
+import { AgentBusError } from '../core/errors.ts';
+
+/** The little of SQLite that the stores use, over better-sqlite3 or, where its build is missing, node:sqlite. */
+export type Value = string | number | bigint | null | Uint8Array;
+export type Row = Record<string, Value>;
+
+export interface Statement {
+  run(...values: Value[]): { changes: number };
+  get(...values: Value[]): Row | undefined;
+  all(...values: Value[]): Row[];
+}
+
+export interface Database {
+  prepare(sql: string): Statement;
+  exec(sql: string): void;
+  /** `fn` in one IMMEDIATE transaction; an exception rolls back. Nested calls join the outer one. */
+  transaction<T>(fn: () => T): T;
+  close(): void;
+}
+
+interface RawStatement {
+  run(...values: Value[]): { changes: number | bigint };
+  get(...values: Value[]): unknown;
+  all(...values: Value[]): unknown[];
+}
+
+interface RawDatabase {
+  prepare(sql: string): RawStatement;
+  exec(sql: string): unknown;
+  close(): void;
+}
+
+const require = createRequire(import.meta.url);
+
+function openRaw(file: string): RawDatabase {
+  try {
+    const BetterSqlite = require('better-sqlite3') as new (path: string) => RawDatabase;
+    return new BetterSqlite(file);
+  } catch (error) {
+    const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+    if (major > 22 || (major === 22 && minor >= 13)) {
+      const { DatabaseSync } = require('node:sqlite') as { DatabaseSync: new (path: string) => RawDatabase };
+      return new DatabaseSync(file);
+    }
+    const reason = error instanceof Error ? error.message.split('\n', 1)[0] : String(error);
+    throw new AgentBusError(
+      'AB-3002',
+      `cannot open ${file}: ${reason}`,
+      'run `npm rebuild better-sqlite3` with the Node that runs AgentBus, or check the disk',
+    );
+  }
+}
+
+/** Opens `file` and holds an exclusive lock on it for as long as the process lives; false when another process does. */
+export function lockDatabase(file: string): boolean {
+  const raw = openRaw(file);
+  raw.exec('PRAGMA busy_timeout = 0');
+  try {
+    raw.exec('BEGIN EXCLUSIVE');
+  } catch (error) {
+    raw.close();
+    if (/locked|busy/i.test(String(error))) return false;
+    throw error;
+  }
+  heldLocks.push(raw);
+  return true;
+}
+
+// Kept reachable: a collected connection would give its lock away.
+const heldLocks: RawDatabase[] = [];
+
+/**
+ * Opens a database file in WAL mode. `busyTimeout` in ms bounds the wait for a foreign lock.
+ * Throws AB-3002 when the file cannot be opened.
+ */
+export function openDatabase(file: string, busyTimeout: number): Database {
+  const raw = openRaw(file);
+  raw.exec(`PRAGMA busy_timeout = ${Math.round(busyTimeout)}`);
+  raw.exec('PRAGMA journal_mode = WAL');
+  raw.exec('PRAGMA foreign_keys = ON');
+  let depth = 0;
+
+  function transaction<T>(fn: () => T): T {
+    if (depth > 0) return fn();
+    raw.exec('BEGIN IMMEDIATE');
+    depth++;
+    try {
+      const result = fn();
+      raw.exec('COMMIT');
+      return result;
+    } catch (error) {
+      try {
+        raw.exec('ROLLBACK');
+      } catch {
+        // The statement that failed may have ended the transaction itself.
+      }
+      throw error;
+    } finally {
+      depth--;
+    }
+  }
+
+  return {
+    prepare: (sql) => {
+      const statement = raw.prepare(sql);
+      return {
+        run: (...values) => ({ changes: Number(statement.run(...values).changes) }),
+        get: (...values) => statement.get(...values) as Row | undefined,
+        all: (...values) => statement.all(...values) as Row[],
+      };
+    },
+    exec: (sql) => void raw.exec(sql),
+    transaction,
+    close: () => raw.close(),
+  };
+}
+
+/** Brings a database to the last of `migrations` in one transaction; AB-3002 for one from a newer AgentBus. */
+export function migrate(db: Database, migrations: readonly string[]): void {
+  db.transaction(() => {
+    const version = Number(db.prepare('PRAGMA user_version').get()!['user_version']);
+    if (version > migrations.length) {
+      throw new AgentBusError(
+        'AB-3002',
+        `the store is of a newer AgentBus (schema ${version}, this one knows ${migrations.length})`,
+        'update AgentBus, or use another AGENTBUS_HOME',
+      );
+    }
+    for (const sql of migrations.slice(version)) db.exec(sql);
+    db.exec(`PRAGMA user_version = ${migrations.length}`);
+  });
+}
