@@ -2,7 +2,8 @@ import { defineCommand } from 'citty';
 import type { TraceView } from '../daemon/messages.ts';
 import { ask, jsonArg, print } from './context.ts';
 
-function describe(view: TraceView): string {
+/** A message's timeline for people. */
+export function describeTrace(view: TraceView): string {
   const start = Date.parse(view.sent);
   const steps = view.steps.map((step) => {
     const seconds = ((Date.parse(step.at) - start) / 1000).toFixed(3);
@@ -26,6 +27,6 @@ export const traceCommand = defineCommand({
   meta: { name: 'trace', description: 'What became of a message, step by step, with the proof that it was seen' },
   args: { id: { type: 'positional', description: 'Id of the message', required: true }, ...jsonArg },
   async run({ args }) {
-    print(args.json, await ask<TraceView>('/trace', { id: args.id }), describe);
+    print(args.json, await ask<TraceView>('/trace', { id: args.id }), describeTrace);
   },
 });

@@ -104,9 +104,13 @@ async function main(): Promise<void> {
     paths.daemonInfo,
     `${JSON.stringify({ pid: process.pid, version: VERSION, node: process.version, started: new Date().toISOString() })}\n`,
   );
-  // A daemon whose home was deleted has nothing left to keep.
+  // A daemon whose home was deleted has nothing left to keep. The deletion may still be under way at the first event.
+  let look: NodeJS.Timeout | null = null;
   watch(paths.run, { persistent: false }, () => {
-    if (!existsSync(paths.store)) void stop('home is gone');
+    look ??= setTimeout(() => {
+      look = null;
+      if (!existsSync(paths.store)) void stop('home is gone');
+    }, 200);
   }).on('error', () => {});
   log('started', { version: VERSION, node: process.version });
 }

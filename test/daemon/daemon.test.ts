@@ -1,0 +1,136 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { socketDir } from '../../src/core/paths.ts';
+import { installed, until, type Installed } from '../support/installed.ts';
+import { contextOf, fakeClaude } from '../support/sessions.ts';
+
+const DAEMON = new URL('../../dist/daemon.mjs', import.meta.url).pathname;
+
+function alive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+let world: Installed;
+beforeAll(() => {
+  world = installed();
+});
+afterAll(() => world.close());
+
+describe('one daemon per home', () => {
+  it('has one winner of ten that start at once, and the losers exit with 0', async () => {
+    const own = installed();
+    try {
+      const codes = Array.from({ length: 10 }, () => {
+        const child = spawn(process.execPath, [DAEMON], { env: own.env, stdio: 'ignore', cwd: '/' });
+        return { pid: child.pid!, ended: new Promise<number | null>((resolve) => child.on('exit', resolve)) };
+      });
+      await until('a daemon answers', () => own.daemonPid() !== null && own.agentbus(['daemon', 'status']).out.startsWith('daemon: 0.'));
+      await until('nine have left', () => codes.filter(({ pid }) => alive(pid)).length === 1);
+      const winner = codes.find(({ pid }) => alive(pid))!;
+      expect(winner.pid).toBe(own.daemonPid());
+      for (const { pid, ended } of codes) if (pid !== winner.pid) expect(await ended).toBe(0);
+    } finally {
+      own.close();
+    }
+  });
+
+  it('starts over stale sockets of a killed one, and serves on', async () => {
+    const session = fakeClaude(world);
+    await session.start();
+    const pid = world.daemonPid()!;
+    process.kill(pid, 'SIGKILL');
+    await until('it is dead', () => !alive(pid));
+    expect(existsSync(join(world.bus, 'run', 'claude.sock'))).toBe(true);
+    expect(world.json<{ pid: number }>(['daemon', 'start']).pid).not.toBe(pid);
+  });
+
+  it('ends when its home is deleted', async () => {
+    const own = installed();
+    const { pid } = own.json<{ pid: number }>(['daemon', 'start']);
+    rmSync(own.bus, { recursive: true, force: true });
+    await until('it has ended', () => !alive(pid));
+    own.close();
+  });
+
+  it('keeps everything private: home 0700, sockets, token and keys 0600', () => {
+    world.json(['daemon', 'start']);
+    const mode = (path: string): number => statSync(join(world.bus, path)).mode & 0o777;
+    expect([mode('.'), mode('run'), mode('keys')]).toEqual([0o700, 0o700, 0o700]);
+    for (const file of ['run/token', 'run/control.sock', 'run/claude.sock', 'keys/device.json', 'agentbus.db', 'hub.db']) expect(mode(file) & 0o077).toBe(0);
+  });
+
+  it('refuses a home whose directory for sockets belongs to nobody it trusts', () => {
+    const base = realpathSync(mkdtempSync(join(tmpdir(), 'ab-')));
+    const home = join(base, 'x'.repeat(120));
+    mkdirSync(home);
+    const sockets = socketDir(home);
+    mkdirSync(join(sockets, '..'), { recursive: true, mode: 0o700 });
+    writeFileSync(sockets, 'planted');
+    const ran = spawnSync(process.execPath, [DAEMON], { env: { HOME: base, AGENTBUS_HOME: home, PATH: '/usr/bin:/bin' }, timeout: 10_000 });
+    expect(ran.status).toBe(1);
+    expect(readFileSync(join(home, 'log', 'daemon.log'), 'utf8')).toMatch(/AB-3005|not a directory|EEXIST/);
+    rmSync(sockets, { force: true });
+    rmSync(base, { recursive: true });
+  });
+
+  it('works under a home whose sockets need a shorter place', async () => {
+    const own = installed({ name: `längeres-zuhause-${'y'.repeat(110)}` });
+    try {
+      expect(Buffer.byteLength(socketDir(own.bus))).toBeLessThan(80);
+      expect(contextOf((await fakeClaude(own).start()).out)).toContain('AgentBus connected as');
+    } finally {
+      own.close();
+      rmSync(socketDir(own.bus), { recursive: true, force: true });
+    }
+  });
+});
+
+describe('the local surface', () => {
+  it('wants the token', () => {
+    world.json(['daemon', 'start']);
+    const ran = world.agentbus(['agents'], { AGENTBUS_LOCAL_TOKEN: 'wrong' });
+    expect(ran.code).toBe(5);
+    expect(ran.err).toContain('AB-4003');
+  });
+});
+
+describe('a stopped daemon (SIGSTOP)', () => {
+  it('leaves every hook silent and every exit status 0', async () => {
+    const session = fakeClaude(world);
+    await session.start();
+    const pid = world.daemonPid()!;
+    process.kill(pid, 'SIGSTOP');
+    try {
+      for (const event of ['UserPromptSubmit', 'Stop', 'SessionStart']) {
+        expect(await world.hook('claude', event, session.payload(event, { prompt: 'x', source: 'resume' }), { env: session.env })).toEqual({ code: 0, out: '', err: '' });
+      }
+    } finally {
+      process.kill(pid, 'SIGCONT');
+    }
+    await until('it serves again', () => world.agentbus(['daemon', 'status']).out.startsWith('daemon: 0.'));
+  });
+});
+
+describe('a locked store', () => {
+  it('makes hooks silent, and loses nothing', async () => {
+    const session = fakeClaude(world);
+    const address = /agent:\/\/\S+[a-z0-9]/.exec(contextOf((await session.start()).out))![0];
+    const { id } = world.json<{ id: string }>(['send', address, 'under lock']);
+    const { createRequire } = await import('node:module');
+    const Database = createRequire(import.meta.url)('better-sqlite3') as new (file: string) => { exec(sql: string): void; close(): void };
+    const holder = new Database(join(world.bus, 'agentbus.db'));
+    holder.exec('BEGIN EXCLUSIVE');
+    expect(await session.prompt('one')).toEqual({ code: 0, out: '', err: '' });
+    holder.exec('ROLLBACK');
+    holder.close();
+    expect((await session.prompt('two')).out).toContain(id);
+  });
+});
