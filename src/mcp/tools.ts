@@ -39,11 +39,11 @@ function priorityOf(args: Record<string, unknown>): Priority | undefined {
   return PRIORITIES.find((known) => known === args['priority']);
 }
 
-/** A count that a model may write as text, as zero or as a billion. */
-export function clampCount(value: unknown, most: number, fallback: number): number {
+/** A number that a model may write as text, negative or as a billion. */
+function clamp(value: unknown, least: number, most: number, fallback: number): number {
   const number = typeof value === 'string' ? Number(value) : value;
   if (typeof number !== 'number' || !Number.isFinite(number)) return fallback;
-  return Math.min(most, Math.max(1, Math.trunc(number)));
+  return Math.min(most, Math.max(least, Math.trunc(number)));
 }
 
 function sent(answer: SendAnswer): string {
@@ -131,12 +131,12 @@ const inbox: Tool = {
     const who = caller();
     const cursor = typeof args['cursor'] === 'string' ? args['cursor'] : null;
     if (args['action'] !== 'read')
-      return listText(await ask<InboxPage>('/inbox', { caller: who, after: cursor, limit: clampCount(args['limit'], 100, 20) }));
+      return listText(await ask<InboxPage>('/inbox', { caller: who, after: cursor, limit: clamp(args['limit'], 1, 100, 20) }));
     let ids = (Array.isArray(args['ids']) ? args['ids'] : [args['ids']]).filter((id): id is string => isId(id, 'msg'));
     if (ids.length === 0)
       ids = (await ask<InboxPage>('/inbox', { caller: who, after: cursor, limit: 20 })).entries.map((entry) => entry.id);
     if (ids.length === 0) return 'Nothing unread.';
-    const offset = clampCount(args['offset'], LIMITS.envelopeBytes, 0);
+    const offset = clamp(args['offset'], 0, LIMITS.envelopeBytes, 0);
     return readText(await ask<ReadAnswer>('/read', { caller: who, ids: ids.slice(0, 50), offset }));
   },
 };

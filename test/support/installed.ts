@@ -76,7 +76,7 @@ export function installed(options: { name?: string; install?: string[] } = {}): 
   }
 
   function json<T>(words: string[], extra: Record<string, string> = {}): T {
-    const ran = agentbus([...words, '--json'], extra);
+    const ran = agentbus([words[0]!, '--json', ...words.slice(1)], extra);
     if (ran.code !== 0) throw new Error(`agentbus ${words.join(' ')}: ${ran.code} ${ran.out}${ran.err}`);
     return JSON.parse(ran.out) as T;
   }

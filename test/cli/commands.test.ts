@@ -1,0 +1,111 @@
+import { spawnSync } from 'node:child_process';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { installed, type Installed } from '../support/installed.ts';
+import { contextOf, fakeClaude } from '../support/sessions.ts';
+
+const BIN = new URL('../../bin/agentbus.mjs', import.meta.url).pathname;
+let world: Installed;
+let address: string;
+beforeAll(async () => {
+  world = installed();
+  address = /agent:\/\/\S+[a-z0-9]/.exec(contextOf((await fakeClaude(world).start()).out))![0];
+});
+afterAll(() => world.close());
+
+describe('wrong use', () => {
+  const cases: [words: string[], code: string, exit: number][] = [
+    [['nonsense'], 'AB-1001', 2],
+    [['send', 'claude', 'x', '--colour'], 'AB-1001', 2],
+    [['send', 'claude'], 'AB-1001', 2],
+    [['send', 'claude', 'x', '--priority', 'now'], 'AB-1001', 2],
+    [['send', 'claude', 'x', '--expires', 'soon'], 'AB-1001', 2],
+    [['send', 'claude', 'x', '--expires', '31d'], 'AB-7001', 2],
+    [['send', 'claude', '--data', '{"a":1,"a":2}'], 'AB-7001', 2],
+    [['send', 'Claude!', 'x'], 'AB-7002', 2],
+    [['send', 'nobody', 'x'], 'AB-5001', 3],
+    [['send', 'agent://local/else/where', 'x'], 'AB-5001', 3],
+    [['reply', 'msg_01J9ZK6Q8R2M3N4P5Q6R7S8T9V', 'x'], 'AB-5003', 3],
+    [['trace', 'msg_01J9ZK6Q8R2M3N4P5Q6R7S8T9V'], 'AB-5003', 3],
+    [['trace'], 'AB-1001', 2],
+    [['records', '--limit', 'many'], 'AB-1001', 2],
+    [['daemon', 'dance'], 'AB-1001', 2],
+    [['install', '--harness', 'emacs'], 'AB-2004', 2],
+  ];
+  for (const [words, code, exit] of cases) {
+    it(`agentbus ${words.join(' ')}: ${code} in one line with a hint, exit ${exit}`, () => {
+      const ran = world.agentbus(words);
+      expect(ran.code).toBe(exit);
+      expect(ran.out).toBe('');
+      expect(ran.err).toMatch(new RegExp(`^agentbus: ${code} [^\\n]+\\n  [^\\n]+\\n$`));
+      const asJson = world.agentbus([...words, '--json']);
+      expect(JSON.parse(asJson.out)).toMatchObject({ error: { code } });
+    });
+  }
+
+  it('leaves nothing behind: no message of a refused send is queued', () => {
+    expect(world.json<{ outbox: number; unread: number }>(['daemon', 'status'])).toMatchObject({ outbox: 0, unread: 0 });
+  });
+});
+
+describe('sending', () => {
+  it('says when it will be seen, by priority and state', async () => {
+    const session = fakeClaude(world);
+    const to = /agent:\/\/\S+[a-z0-9]/.exec(contextOf((await session.start()).out))![0];
+    const seen = (...more: string[]): string => world.json<{ seen: string }>(['send', to, 'x', ...more]).seen;
+    expect(seen()).toBe('idle: at the next prompt');
+    await session.prompt('work');
+    expect(seen()).toBe('busy, normal: at the next prompt');
+    expect(seen('--priority', 'high')).toBe('busy, high: at the next tool call, or when the turn ends');
+    await world.hook('claude', 'SessionEnd', session.payload('SessionEnd', { reason: 'other' }));
+    expect(seen()).toMatch(/^offline: queued, \d+ unread, last seen just now$/);
+  });
+
+  it('takes text from words, standard input or JSON, word for word', () => {
+    const text = 'a  "quoted" $HOME `x` \\ ünïcode';
+    const fromStdin = spawnSync(process.execPath, [BIN, 'send', 'people/root', '--stdin', '--json'], { env: world.env, input: `${text}\nsecond line\n`, encoding: 'utf8' });
+    expect(fromStdin.status).toBe(0);
+    world.json(['send', 'people/root', '--data', '{"n":1.5,"list":[null,true]}']);
+    world.json(['send', 'people/root', '--', '--looks', 'like', 'options']);
+    const { out } = world.agentbus(['inbox']);
+    expect(out).toContain(JSON.stringify(`${text}\nsecond line`));
+    expect(out).toContain('{"n":1.5,"list":[null,true]}');
+    expect(out).toContain('"--looks like options"');
+    expect(world.agentbus(['inbox']).out).toContain('nothing unread');
+  });
+
+  it('shows who is there, with badges, and what the sessions did, without their words', async () => {
+    const session = fakeClaude(world);
+    await session.start();
+    await session.prompt('a very private prompt');
+    await world.hook('claude', 'PostToolUse', session.payload('PostToolUse', { tool_name: 'Bash', tool_input: { command: 'git push --token=abc' }, tool_response: { stdout: 'private' } }));
+    expect(world.agentbus(['agents']).out).toMatch(/agent:\/\/local\/shop\/claude\S* +Claude Code +busy +prompt mid-turn stop/);
+    const { out } = world.agentbus(['records']);
+    expect(out).toContain('program=git subcommand=push');
+    expect(out).not.toContain('private');
+    expect(out).not.toContain('abc');
+    expect(world.json<{ address: string }>(['whoami'], session.env).address).toMatch(/shop\/claude/);
+    expect(world.json<{ address: string }>(['whoami']).address).toMatch(/people\//);
+    expect(address).toMatch(/shop\/claude/);
+  });
+});
+
+describe('help', () => {
+  it('exists for every command, on stdout, with exit 0', () => {
+    const overview = world.agentbus(['--help']);
+    const commands = [...overview.out.matchAll(/^ {2}([a-z]+) +/gm)].map((match) => match[1]!);
+    expect(commands).toEqual(['send', 'reply', 'inbox', 'agents', 'whoami', 'trace', 'records', 'status', 'install', 'uninstall', 'daemon', 'demo', 'hook', 'mcp']);
+    for (const command of commands) {
+      const ran = command === 'hook' ? { code: 0, out: 'USAGE' } : world.agentbus([command, '--help']);
+      expect(ran).toMatchObject({ code: 0, out: expect.stringContaining('USAGE') as string });
+    }
+  });
+});
+
+describe('the demo', () => {
+  it('runs, shows what each model would see, and proves that both messages were seen', () => {
+    const demo = world.json<{ trace: { state: string; steps: { state: string }[] }; reply: { state: string } }>(['demo']);
+    expect(demo.trace.state).toBe('replied');
+    expect(demo.trace.steps.map((step) => step.state)).toContain('presented');
+    expect(demo.reply.state).toBe('presented');
+  });
+});
