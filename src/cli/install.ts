@@ -50,9 +50,7 @@ function trustLines({ trust }: HarnessReport): string[] {
   const waiting = count('untrusted') + count('modified');
   const lines = [`  ${count('trusted')} of ${trust.length} hooks are trusted by Codex.`];
   if (waiting > 0) {
-    lines.push(
-      `  Codex runs none of the other ${waiting} until you trust them: start codex once and choose "Trust all and continue" (or /hooks, then t),`,
-    );
+    lines.push(`  ${waiting} run only once you trust them: start codex once and choose "Trust all and continue" (or /hooks, then t),`);
     lines.push("  or run `agentbus install --harness codex --trust-codex-hooks`, which marks AgentBus's own hooks and no others.");
   }
   if (count('disabled') > 0) lines.push(`  ${count('disabled')} are disabled in Codex's config and stay so; /hooks turns them on.`);

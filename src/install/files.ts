@@ -1,0 +1,208 @@
+// Replaces several files as if they were one: all are shown to be writable before the first is replaced, and a
+// failure in between puts the earlier ones back. Each is written beside its real path, links and mode kept.
+import {
+  accessSync,
+  chmodSync,
+  chownSync,
+  closeSync,
+  constants,
+  fsyncSync,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { basename, dirname, join, resolve } from 'node:path';
+import { AgentBusError } from '../core/errors.ts';
+
+/** A file as it was read. `bytes` is null when there is none. */
+export interface Snapshot {
+  path: string;
+  real: string;
+  bytes: Buffer | null;
+  mode: number;
+  owner: { uid: number; gid: number } | null;
+}
+
+export interface Change {
+  snapshot: Snapshot;
+  /** Null removes the file. */
+  next: Buffer | null;
+}
+
+function errno(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? 'error';
+}
+
+/** Reads a file through all its links. A link to nowhere is refused: writing there would guess at what the user meant. */
+export function readSnapshot(path: string): Snapshot {
+  let real = path;
+  try {
+    real = realpathSync(path);
+    const stat = statSync(real);
+    if (!stat.isFile()) throw new AgentBusError('AB-2001', `${real} is not a file`, 'Move it away, then run install again.');
+    return { path, real, bytes: readFileSync(real), mode: stat.mode & 0o7777, owner: { uid: stat.uid, gid: stat.gid } };
+  } catch (error) {
+    if (error instanceof AgentBusError) throw error;
+    const link = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ? resolve(dirname(path), readlinkSync(path)) : null;
+    if (link !== null)
+      throw new AgentBusError(
+        'AB-2001',
+        `${path} is a link to ${link}, which cannot be read (${errno(error)})`,
+        `Create ${link} or remove the link, then run install again.`,
+      );
+    if (errno(error) === 'ENOENT') return { path, real: realOfNew(path), bytes: null, mode: 0o600, owner: null };
+    throw new AgentBusError('AB-2001', `${real} cannot be read (${errno(error)})`, 'Check who owns the file and its mode.');
+  }
+}
+
+function realOfNew(path: string): string {
+  try {
+    return join(realpathSync(dirname(path)), basename(path));
+  } catch {
+    return path;
+  }
+}
+
+function isUnchanged(snapshot: Snapshot): boolean {
+  try {
+    const now = readSnapshot(snapshot.path);
+    return now.real === snapshot.real && (now.bytes === null ? snapshot.bytes === null : snapshot.bytes?.equals(now.bytes) === true);
+  } catch {
+    return false;
+  }
+}
+
+/** Writes a new file beside `real` with its final mode and owner, on disk. */
+function writeBeside(real: string, bytes: Uint8Array, mode: number, owner: Snapshot['owner']): string {
+  const temporary = join(dirname(real), `.${basename(real)}.agentbus-${randomUUID().slice(0, 8)}`);
+  const file = openSync(temporary, 'wx', 0o600);
+  try {
+    let written = 0;
+    while (written < bytes.length) written += writeSync(file, bytes, written);
+    fsyncSync(file);
+    if (fstatSync(file).size !== bytes.length) throw new Error('short write');
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  } finally {
+    closeSync(file);
+  }
+  keepOwner(temporary, owner);
+  chmodSync(temporary, mode);
+  return temporary;
+}
+
+function keepOwner(path: string, owner: Snapshot['owner']): void {
+  if (!owner) return;
+  try {
+    chownSync(path, owner.uid, owner.gid);
+  } catch {
+    // Only root may give files away; a config of one's own has one's own uid already.
+  }
+}
+
+function syncDirectory(path: string): void {
+  try {
+    const directory = openSync(path, 'r');
+    fsyncSync(directory);
+    closeSync(directory);
+  } catch {
+    // Some file systems know no fsync of a directory.
+  }
+}
+
+/** Writes one of our own files atomically. */
+export function writeOwnFile(path: string, content: string, mode: number): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  renameSync(writeBeside(path, Buffer.from(content), mode, null), path);
+}
+
+/**
+ * Replaces all files or none. False: one of them changed since it was read, and nothing was written.
+ * `ready` runs when every file is known to be writable; what it throws undoes everything.
+ */
+export function replaceFiles(changes: readonly Change[], ready: () => void, describe: (change: Change) => string): boolean {
+  const made: string[] = [];
+  const temporaries = new Map<Change, string>();
+  const done: Change[] = [];
+  let current: Change | undefined;
+  try {
+    for (const change of changes) {
+      current = change;
+      prepare(change, made, temporaries);
+    }
+    current = undefined;
+    ready();
+    if (!changes.every((change) => isUnchanged(change.snapshot))) {
+      clear(temporaries, made);
+      return false;
+    }
+    for (const change of changes) {
+      current = change;
+      if (!isUnchanged(change.snapshot)) {
+        undo(done);
+        clear(temporaries, made);
+        return false;
+      }
+      const temporary = temporaries.get(change);
+      if (temporary === undefined) unlinkSync(change.snapshot.real);
+      else renameSync(temporary, change.snapshot.real);
+      temporaries.delete(change);
+      done.push(change);
+      syncDirectory(dirname(change.snapshot.real));
+    }
+    return true;
+  } catch (error) {
+    undo(done);
+    clear(temporaries, made);
+    if (error instanceof AgentBusError) throw error;
+    const path = current?.snapshot.real ?? (error as NodeJS.ErrnoException).path ?? 'a launcher';
+    const hint = current ? describe(current) : 'Set AGENTBUS_HOME to a directory of your own.';
+    throw new AgentBusError('AB-2002', `${path} cannot be written (${errno(error)}); nothing was changed`, hint);
+  }
+}
+
+function prepare(change: Change, made: string[], temporaries: Map<Change, string>): void {
+  const { real, bytes, mode, owner } = change.snapshot;
+  if (bytes) accessSync(real, constants.W_OK);
+  const directory = dirname(real);
+  const first = mkdirSync(directory, { recursive: true, mode: 0o700 });
+  if (first !== undefined) made.push(directory);
+  accessSync(directory, constants.W_OK);
+  if (change.next) temporaries.set(change, writeBeside(real, change.next, mode, owner));
+}
+
+function undo(done: readonly Change[]): void {
+  for (const { snapshot, next } of done.toReversed()) {
+    // Whoever wrote after us keeps what they wrote.
+    if (next && !readSnapshot(snapshot.path).bytes?.equals(next)) continue;
+    if (snapshot.bytes) renameSync(writeBeside(snapshot.real, snapshot.bytes, snapshot.mode, snapshot.owner), snapshot.real);
+    else rmSync(snapshot.real, { force: true });
+  }
+}
+
+function clear(temporaries: ReadonlyMap<Change, string>, made: readonly string[]): void {
+  for (const temporary of temporaries.values()) rmSync(temporary, { force: true });
+  for (const directory of made) removeEmpty(directory);
+}
+
+/** Removes a directory if nothing is in it. */
+export function removeEmpty(directory: string): boolean {
+  try {
+    rmdirSync(directory);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,130 @@
+// The one entrance of the installer: what the CLI, auto-join and doctor call.
+import { rmSync } from 'node:fs';
+import type { Harness } from '../core/harness.ts';
+import { homePaths } from '../core/paths.ts';
+import { AgentBusError } from '../core/errors.ts';
+import { planClaudeMcp, planClaudeSettings } from './claude.ts';
+import { planCodexHooks, planCodexMcp, planCodexTrust } from './codex.ts';
+import { trustOf } from './codex-trust.ts';
+import { detectVersion } from './detect.ts';
+import { replaceFiles } from './files.ts';
+import { staleLaunchers, writeLaunchers } from './launchers.ts';
+import { blockOf, changeOf, checkForeign, isChanged, loadFile, receiptOf, type LoadedFile } from './loaded.ts';
+import { locked } from './lock.ts';
+import { checkPaths, targetsOf, type InstallOptions } from './options.ts';
+import { ALL_TOOLS, APPROVED_TOOLS, wantedHooks, type FileKind, type WantedState } from './plan.ts';
+import { readReceipt, writeReceipt } from './receipt.ts';
+import { reportOf, type HarnessReport } from './report.ts';
+import { clearTombstone } from './tombstone.ts';
+import type { TrustEntry } from './trust.ts';
+
+export { detectHarnesses } from './detect.ts';
+export { inspectHarness } from './inspect.ts';
+export { findNc } from './launchers.ts';
+export { isUninstalled } from './tombstone.ts';
+export { uninstallHarness } from './uninstall.ts';
+export type { InstallOptions } from './options.ts';
+export type { HarnessReport } from './report.ts';
+export type { Inspection } from './inspect.ts';
+
+const ATTEMPTS = 5;
+
+/** Adds or brings up to date the entries of one harness at user scope; says what it did, and does nothing twice. */
+export async function installHarness(harness: Harness, options: InstallOptions): Promise<HarnessReport> {
+  checkPaths(options);
+  const version = await detectVersion(harness, options.env);
+  if (options.dryRun) return planHarness(harness, options, version).report;
+  const paths = homePaths(options.agentbusHome);
+  const created = staleLaunchers(options).filter((launcher) => launcher.isNew);
+  try {
+    return await locked(paths.run, () => {
+      for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+        const { files, report } = planHarness(harness, options, version);
+        const changed = files.filter(isChanged);
+        const receipts = changed.map((file) => receiptOf(file, new Date()));
+        const describe = (failed: { snapshot: { path: string } }): string =>
+          blockOf(changed.find((file) => file.snapshot === failed.snapshot) as LoadedFile);
+        if (!replaceFiles(changed.map(changeOf), () => writeLaunchers(options), describe)) continue;
+        if (changed.length > 0) {
+          const receipt = readReceipt(paths.receipts, harness.id);
+          const kept = receipt.files.filter((file) => !receipts.some((own) => own.path === file.path));
+          writeReceipt(paths.receipts, { ...receipt, files: [...kept, ...receipts] });
+        }
+        clearTombstone(options.agentbusHome, harness.id);
+        return report;
+      }
+      throw new AgentBusError(
+        'AB-2003',
+        `the configuration of ${harness.title} changes faster than it can be edited`,
+        'Close its running sessions, then try again.',
+      );
+    });
+  } catch (error) {
+    for (const { path } of created) rmSync(path, { force: true });
+    throw error;
+  }
+}
+
+function planHarness(harness: Harness, options: InstallOptions, version: string | null): { files: LoadedFile[]; report: HarnessReport } {
+  const paths = homePaths(options.agentbusHome);
+  const receipt = readReceipt(paths.receipts, harness.id);
+  const files = targetsOf(harness, options.home, options.env).map((target) => loadFile(target, receipt));
+  const wanted: WantedState = {
+    hooks: wantedHooks(harness, version, paths.hookLauncher),
+    mcp:
+      options.mcp === false
+        ? null
+        : { command: paths.mcpLauncher, args: [harness.id], approved: options.approveSend ? ALL_TOOLS : APPROVED_TOOLS },
+  };
+  const codex = harness.install.format === 'codex' ? planCodex(files, wanted, options) : null;
+  const notes = codex ? codex.notes : planClaude(files, wanted);
+  for (const file of files) checkForeign(file);
+  const launchers = staleLaunchers(options).map(({ path }) => path);
+  return {
+    files,
+    report: {
+      harness: harness.id,
+      title: harness.title,
+      version,
+      files: files.map((file) => reportOf(file)),
+      launchers,
+      notes,
+      trust: codex?.trust ?? null,
+    },
+  };
+}
+
+function fileOf(files: readonly LoadedFile[], kind: FileKind): LoadedFile {
+  return files.find((file) => file.target.kind === kind) as LoadedFile;
+}
+
+function planClaude(files: readonly LoadedFile[], wanted: WantedState): string[] {
+  const settings = fileOf(files, 'claude-settings');
+  const mcp = fileOf(files, 'claude-mcp');
+  const planned = planClaudeSettings(settings.before, settings.target.path, wanted, settings.memory);
+  settings.draft = planned.draft;
+  mcp.draft = planClaudeMcp(mcp.before, mcp.target.path, wanted, mcp.memory).draft;
+  return planned.notes;
+}
+
+function planCodex(files: readonly LoadedFile[], wanted: WantedState, options: InstallOptions): { notes: string[]; trust: TrustEntry[] } {
+  const hooks = fileOf(files, 'codex-hooks');
+  const config = fileOf(files, 'codex-config');
+  const both = { hooks: hooks.before, hooksFile: hooks.target.path, config: config.before, configFile: config.target.path };
+  const planned = planCodexHooks(both, wanted, { hooks: hooks.memory, config: config.memory });
+  hooks.draft = planned.hooks;
+  config.draft = planCodexMcp(planned.config, config.target.path, wanted);
+  if (options.trustCodexHooks) {
+    config.draft = planCodexTrust(
+      config.draft,
+      config.target.path,
+      trustOf(textOf(hooks), textOf(config), options.home, options.env),
+      config.memory,
+    );
+  }
+  return { notes: planned.notes, trust: trustOf(textOf(hooks), textOf(config), options.home, options.env) };
+}
+
+function textOf(file: LoadedFile): { text: string; path: string } {
+  return { text: file.draft.text, path: file.target.path };
+}

@@ -1,0 +1,62 @@
+// Whose entry a command is gets decided by its words alone. Markers are dropped by the CLIs' own
+// rewriting of their files, and a substring search takes a user's script that mentions us for ours.
+import { basename } from 'node:path';
+import { hookCommand } from '../hook/launcher.ts';
+
+const NAME = /^[A-Za-z][A-Za-z0-9-]*$/;
+const WRAPPER = splitWords(hookCommand('/x', 'x', 'X'))?.slice(0, 3) ?? [];
+
+/** The words of a simple POSIX command; null for anything with operators, substitutions or open quotes. */
+export function splitWords(command: string): string[] | null {
+  const words: string[] = [];
+  let word: string | null = null;
+  for (let at = 0; at < command.length; at++) {
+    const char = command[at] as string;
+    if (char === ' ' || char === '\t') {
+      if (word !== null) words.push(word);
+      word = null;
+    } else if (char === "'") {
+      const end = command.indexOf("'", at + 1);
+      if (end < 0) return null;
+      word = (word ?? '') + command.slice(at + 1, end);
+      at = end;
+    } else if (char === '"') {
+      const quoted = readDoubleQuoted(command, at + 1);
+      if (!quoted) return null;
+      word = (word ?? '') + quoted.text;
+      at = quoted.end;
+    } else if (char === '\\') {
+      if (at + 1 >= command.length) return null;
+      word = (word ?? '') + command[++at];
+    } else {
+      if ('|&;<>()`\r\n'.includes(char) || (char === '#' && word === null) || (char === '$' && command[at + 1] === '(')) return null;
+      word = (word ?? '') + char;
+    }
+  }
+  if (word !== null) words.push(word);
+  return words;
+}
+
+function readDoubleQuoted(command: string, start: number): { text: string; end: number } | null {
+  let text = '';
+  for (let at = start; at < command.length; at++) {
+    const char = command[at] as string;
+    if (char === '"') return { text, end: at };
+    if (char === '`' || (char === '$' && command[at + 1] === '(')) return null;
+    if (char === '\\' && '$`"\\'.includes(command[at + 1] ?? '-')) text += command[++at];
+    else text += char;
+  }
+  return null;
+}
+
+/** Whether a hook's command is one that some version of install wrote, or that a person wrote in its place. */
+export function isOurCommand(command: unknown): boolean {
+  if (typeof command !== 'string') return false;
+  let words = splitWords(command);
+  if (!words) return false;
+  if (words.length > 3 && WRAPPER.every((word, at) => words?.[at] === word)) words = words.slice(3);
+  const [program = '', ...rest] = words;
+  if (!rest.every((word) => NAME.test(word))) return false;
+  if (basename(program) === 'agentbus-hook') return rest.length === 2;
+  return basename(program) === 'agentbus' && rest[0] === 'hook' && (rest.length === 2 || rest.length === 3);
+}
