@@ -5,7 +5,6 @@
 export const ERROR_CODES = {
   'AB-1001': 'usage',
   'AB-1002': 'no_session',
-  'AB-1003': 'bad_config',
   'AB-2001': 'config_unreadable',
   'AB-2002': 'config_read_only',
   'AB-2003': 'config_changed_meanwhile',
