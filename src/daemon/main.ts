@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, watch, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, watch } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pino, destination } from 'pino';
 import { HANDED_VARIABLES, type HandedEnv } from '../core/handed.ts';
@@ -12,7 +12,8 @@ import { redactJson } from '../record/redact.ts';
 import { openBus, type Bus } from './bus.ts';
 import { listenControl } from './control-api.ts';
 import { listenHooks } from './hook-socket.ts';
-import { ownDirectory, takeLock } from './lock.ts';
+import { takeLock } from './lock.ts';
+import { ownDirectory, writePrivate } from './private.ts';
 import { startWatchdog } from './watchdog.ts';
 
 const LOG_BYTES = 5 * 1024 * 1024;
@@ -33,7 +34,7 @@ function loadToken(file: string): string {
     if (/^[0-9a-f]{64}$/.test(token)) return token;
   }
   const token = randomBytes(32).toString('hex');
-  writeFileSync(file, `${token}\n`, { mode: 0o600 });
+  writePrivate(file, `${token}\n`);
   return token;
 }
 
@@ -100,10 +101,8 @@ async function main(): Promise<void> {
   }
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => void stop(signal));
   await openSockets(home, bus, log, token, () => void stop('asked'));
-  writeFileSync(
-    paths.daemonInfo,
-    `${JSON.stringify({ pid: process.pid, version: VERSION, node: process.version, started: new Date().toISOString() })}\n`,
-  );
+  const info = { pid: process.pid, version: VERSION, node: process.version, started: new Date().toISOString() };
+  writePrivate(paths.daemonInfo, `${JSON.stringify(info)}\n`);
   // A daemon whose home was deleted has nothing left to keep. The deletion may still be under way at the first event.
   let look: NodeJS.Timeout | null = null;
   watch(paths.run, { persistent: false }, () => {

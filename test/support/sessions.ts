@@ -13,6 +13,8 @@ export interface FakeClaude {
   prompt(text: string): Promise<Ran>;
   /** Writes prompt, accepted context and (unless `answered` is false) the model's answer. */
   accept(event: string, prompt: string, output: string, answered?: boolean): void;
+  /** Writes prompt, the refusal that a timed-out hook leaves, and the model's answer. */
+  refuse(event: string, prompt: string): void;
 }
 
 export function contextOf(output: string): string {
@@ -31,6 +33,7 @@ export function fakeClaude(world: Installed, extra: Record<string, string> = {})
     appendFileSync(transcript, `${JSON.stringify({ parentUuid: parent, uuid, isSidechain: false, timestamp: new Date().toISOString(), ...row })}\n`);
     parent = uuid;
   }
+  const answer = (): void => write({ type: 'assistant', message: { id: `msg_${randomUUID()}`, role: 'assistant', model: 'test', content: [] } });
   function payload(event: string, fields: Record<string, unknown> = {}): Record<string, unknown> {
     return { session_id: id, transcript_path: transcript, cwd: world.project, hook_event_name: event, ...fields };
   }
@@ -42,9 +45,14 @@ export function fakeClaude(world: Installed, extra: Record<string, string> = {})
     start: (source = 'startup', more = {}) => world.hook('claude', 'SessionStart', payload('SessionStart', { source }), { env: { ...env, ...more } }),
     prompt: (text) => world.hook('claude', 'UserPromptSubmit', payload('UserPromptSubmit', { prompt: text, prompt_id: randomUUID() })),
     accept(event, prompt, output, answered = true) {
-      write({ type: 'user', message: { role: 'user', content: prompt } });
-      write({ type: 'attachment', attachment: { type: 'hook_additional_context', content: [contextOf(output)], hookEvent: event } });
-      if (answered) write({ type: 'assistant', message: { id: `msg_${randomUUID()}`, role: 'assistant', model: 'test', content: [] } });
+      if (event === 'UserPromptSubmit') write({ type: 'user', message: { role: 'user', content: prompt } });
+      if (output !== '') write({ type: 'attachment', attachment: { type: 'hook_additional_context', content: [contextOf(output)], hookEvent: event } });
+      if (answered) answer();
+    },
+    refuse(event, prompt) {
+      if (event === 'UserPromptSubmit') write({ type: 'user', message: { role: 'user', content: prompt } });
+      write({ type: 'attachment', attachment: { type: 'hook_cancelled', hookEvent: event, timedOut: true } });
+      answer();
     },
   };
 }
