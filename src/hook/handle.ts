@@ -1,5 +1,6 @@
 import { connectedLine, measure } from '../core/frame.ts';
 import type { HandedEnv, Harness, HookEvent, InjectPoint } from '../core/harness.ts';
+import { LIMITS } from '../core/limits.ts';
 import { holds, joinSession, promoteIfFree, type IdentityContext } from '../daemon/identity.ts';
 import type { Settings } from '../daemon/settings.ts';
 import { composeBatch, promptHash, storeOffers, type Batch } from '../drain/offer.ts';
@@ -31,11 +32,13 @@ function isHeadless(context: HookContext, harness: Harness, event: HookEvent, ha
   if (event.transcript === null || !harness.evidence.headless) return null;
   const roots = harness.evidence.roots(context.userHome, handed ?? {});
   const size = context.transcripts.size(roots, event.transcript);
-  const facts = context.transcripts.facts(harness.evidence, roots, event.transcript, size);
-  if (facts === null || size === 0) return null;
+  // A small record is read whole, and then silence means a version that does not say; of a large one the end is read.
+  const whole = size <= LIMITS.transcriptWindow;
+  const facts = size === 0 ? null : context.transcripts.facts(harness.evidence, roots, event.transcript, whole ? 0 : size);
+  if (facts === null) return null;
   const headless = harness.evidence.headless(facts);
   context.transcripts.forget(event.transcript);
-  return headless ?? false;
+  return headless ?? (whole ? false : null);
 }
 
 function findOrJoin(
