@@ -19,9 +19,9 @@ function describe(agents: AgentView[]): string {
 
 export const agentsCommand = defineCommand({
   meta: { name: 'agents', description: 'Who can be written to, whether they are there, and at which points messages reach them' },
-  args: jsonArg,
+  args: { names: { type: 'boolean', description: 'Addresses alone, one a line', default: false }, ...jsonArg },
   async run({ args }) {
     const answer = await ask<{ agents: AgentView[] }>('/agents');
-    print(args.json, answer, ({ agents }) => describe(agents));
+    print(args.json, answer, ({ agents }) => (args.names ? agents.map((agent) => agent.address).join('\n') : describe(agents)));
   },
 });

@@ -2,7 +2,7 @@ import type { ErrorJson } from '../core/errors.ts';
 import { AgentBusError } from '../core/errors.ts';
 import { agentbusHome } from '../core/paths.ts';
 import { callDaemon, ensureDaemon } from '../daemon/client.ts';
-import type { Caller } from '../daemon/messages.ts';
+import type { Caller } from '../daemon/callers.ts';
 import { HARNESSES } from '../harness/registry.ts';
 
 export const jsonArg = { json: { type: 'boolean', description: 'Print JSON', default: false } } as const;

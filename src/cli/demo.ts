@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { defineCommand } from 'citty';
 import { homePaths } from '../core/paths.ts';
 import { callDaemon } from '../daemon/client.ts';
-import type { TraceView } from '../daemon/messages.ts';
+import type { TraceView } from '../daemon/trace.ts';
 import { findHarness } from '../harness/registry.ts';
 import { commandOptions } from '../install/command.ts';
 import { installHarness } from '../install/install.ts';
@@ -26,14 +26,31 @@ function idIn(text: string): string {
   return id;
 }
 
-async function openSessions(base: string, env: Record<string, string>, home: string, bus: string): Promise<{ claude: PretendSession; codex: PretendSession }> {
+async function openSessions(
+  base: string,
+  env: Record<string, string>,
+  home: string,
+  bus: string,
+): Promise<{ claude: PretendSession; codex: PretendSession }> {
   const options = { ...(await commandOptions({})), home, env, agentbusHome: bus };
   for (const id of ['claude', 'codex']) await installHarness(findHarness(id)!, options);
   const cwd = join(base, 'shop');
   mkdirSync(join(cwd, '.git'), { recursive: true });
   const { mcpLauncher } = homePaths(bus);
-  const claude = pretendClaude({ env, cwd, mcpLauncher, hooksFile: join(home, '.claude', 'settings.json'), transcript: join(home, '.claude', 'projects', 'shop', 'demo.jsonl') });
-  const codex = pretendCodex({ env, cwd, mcpLauncher, hooksFile: join(home, '.codex', 'hooks.json'), transcript: join(home, '.codex', 'sessions', 'rollout-demo.jsonl') });
+  const claude = pretendClaude({
+    env,
+    cwd,
+    mcpLauncher,
+    hooksFile: join(home, '.claude', 'settings.json'),
+    transcript: join(home, '.claude', 'projects', 'shop', 'demo.jsonl'),
+  });
+  const codex = pretendCodex({
+    env,
+    cwd,
+    mcpLauncher,
+    hooksFile: join(home, '.codex', 'hooks.json'),
+    transcript: join(home, '.codex', 'sessions', 'rollout-demo.jsonl'),
+  });
   return { claude, codex };
 }
 
@@ -43,13 +60,19 @@ async function exchange(claude: PretendSession, codex: PretendSession, bus: stri
   note(claude, 'starts; its model sees', await claude.hook('SessionStart', { source: 'startup' }));
   note(codex, 'starts; its model sees', await codex.hook('SessionStart', { source: 'startup' }));
 
-  const sent = await codex.tool('send', { to: 'claude', text: 'The price test fails since your last commit. Is rounding to be half-even now?' });
+  const sent = await codex.tool('send', {
+    to: 'claude',
+    text: 'The price test fails since your last commit. Is rounding to be half-even now?',
+  });
   note(codex, 'calls the send tool, which answers', sent);
   const prompt = 'Please go on with the invoices.';
   const seen = await claude.hook('UserPromptSubmit', { prompt });
   note(claude, `gets the prompt "${prompt}"; beside it its model sees`, seen);
   claude.answered('UserPromptSubmit', prompt, seen);
-  const replied = await claude.tool('reply', { message_id: idIn(sent), text: 'Yes, half-even, as the tax office asks. I will mend the test.' });
+  const replied = await claude.tool('reply', {
+    message_id: idIn(sent),
+    text: 'Yes, half-even, as the tax office asks. I will mend the test.',
+  });
   note(claude, 'calls the reply tool, which answers', replied);
   await claude.hook('Stop', { stop_hook_active: false });
 
@@ -64,13 +87,20 @@ async function exchange(claude: PretendSession, codex: PretendSession, bus: stri
 
 function describe({ steps, trace, reply }: Exchange): string {
   const told = steps.map(({ who, what, text }) => `${who} ${what}:\n${text.replaceAll(/^/gm, '    ')}`);
-  return [...told, 'What became of the message, as its sender sees it:', describeTrace(trace), 'And of the answer:', describeTrace(reply)].join('\n\n');
+  return [
+    ...told,
+    'What became of the message, as its sender sees it:',
+    describeTrace(trace),
+    'And of the answer:',
+    describeTrace(reply),
+  ].join('\n\n');
 }
 
 export const demoCommand = defineCommand({
   meta: {
     name: 'demo',
-    description: 'Two sessions exchange a message through the installed hooks and tools in a temporary home. The CLIs are played, everything of AgentBus is real',
+    description:
+      'Two sessions exchange a message through the installed hooks and tools in a temporary home. The CLIs are played, everything of AgentBus is real',
   },
   args: jsonArg,
   async run({ args }) {

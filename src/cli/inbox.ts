@@ -1,6 +1,6 @@
 import { defineCommand } from 'citty';
 import { PRIORITIES } from '../core/envelope.ts';
-import type { InboxPage, ReadAnswer } from '../daemon/messages.ts';
+import type { InboxPage, ReadAnswer } from '../daemon/inbox.ts';
 import { ask, currentCaller, jsonArg, print, table } from './context.ts';
 
 function describe(page: InboxPage): string {

@@ -1,43 +1,8 @@
-import { runCommand, renderUsage, type CommandDef } from 'citty';
+import { runCommand, renderUsage } from 'citty';
 import { AgentBusError, EXIT } from '../core/errors.ts';
 import { VERSION } from '../core/version.ts';
+import { COMMANDS, overview, type AnyCommand } from './commands.ts';
 import { printError, usageError } from './context.ts';
-
-// Loaded one at a time: a command pays for its own imports alone.
-// oxlint-disable-next-line typescript/no-explicit-any
-type AnyCommand = CommandDef<any>;
-const COMMANDS: Readonly<Record<string, { about: string; load(): Promise<AnyCommand> }>> = {
-  send: { about: 'Send a message to an agent', load: async () => (await import('./send.ts')).sendCommand },
-  reply: { about: 'Answer a message', load: async () => (await import('./reply.ts')).replyCommand },
-  inbox: { about: 'What is waiting for you, or for this session', load: async () => (await import('./inbox.ts')).inboxCommand },
-  agents: { about: 'Who can be written to, and how they can be reached', load: async () => (await import('./agents.ts')).agentsCommand },
-  whoami: { about: 'The address you send from here', load: async () => (await import('./whoami.ts')).whoamiCommand },
-  trace: { about: 'What became of a message', load: async () => (await import('./trace.ts')).traceCommand },
-  records: { about: 'What the sessions did', load: async () => (await import('./records.ts')).recordsCommand },
-  status: { about: 'The daemon, the installed hooks, Codex’s trust', load: async () => (await import('./status.ts')).statusCommand },
-  install: { about: 'Add AgentBus to the coding CLIs on this machine', load: async () => (await import('./install.ts')).installCommand },
-  uninstall: { about: 'Take AgentBus out of their configurations', load: async () => (await import('./uninstall.ts')).uninstallCommand },
-  daemon: { about: 'start, stop, status or logs of the background daemon', load: async () => (await import('./daemon.ts')).daemonCommand },
-  demo: { about: 'Two sessions exchange a message in a temporary home', load: async () => (await import('./demo.ts')).demoCommand },
-  hook: {
-    about: 'Called by the harness: hook <event> --harness <id>, JSON on stdin',
-    load: async () => (await import('./internal.ts')).hookCommand,
-  },
-  mcp: { about: 'The MCP server on stdio, started by the harness', load: async () => (await import('./internal.ts')).mcpCommand },
-};
-
-function overview(): string {
-  const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length));
-  const lines = Object.entries(COMMANDS).map(([name, { about }]) => `  ${name.padEnd(width)}  ${about}`);
-  return `agentbus ${VERSION}: messages between running coding CLIs
-
-Usage: agentbus <command> [options]
-
-${lines.join('\n')}
-
-Start with \`agentbus install\`. \`agentbus <command> --help\` shows its options; --json works everywhere.
-`;
-}
 
 /** citty takes unknown options for granted; a mistyped one must not be silently dropped. */
 function checkOptions(name: string, command: AnyCommand, words: readonly string[]): void {

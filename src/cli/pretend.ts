@@ -41,7 +41,9 @@ function commandOf(hooksFile: string, event: string): string {
 
 function runHook(command: string, payload: unknown, env: Record<string, string>, cwd: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    const child = execFile('/bin/sh', ['-c', command], { env, cwd, timeout: 10_000 }, (error, stdout) => (error ? reject(error) : resolve(stdout)));
+    const child = execFile('/bin/sh', ['-c', command], { env, cwd, timeout: 10_000 }, (error, stdout) =>
+      error ? reject(error) : resolve(stdout),
+    );
     child.stdin?.on('error', () => {});
     child.stdin?.end(JSON.stringify(payload));
   });
@@ -68,7 +70,11 @@ function callTool(launcher: string, harness: string, env: Record<string, string>
         }
       }
     });
-    send({ id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'demo', version: '1' } } });
+    send({
+      id: 1,
+      method: 'initialize',
+      params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'demo', version: '1' } },
+    });
   });
 }
 
@@ -79,10 +85,24 @@ function append(file: string, rows: readonly object[]): void {
 
 export function pretendClaude(options: PretendOptions): PretendSession {
   const sessionId = randomUUID();
-  const env = { ...options.env, CLAUDECODE: '1', CLAUDE_CODE_SESSION_ID: sessionId, CLAUDE_CODE_SESSION_ATTENDED: '1', CLAUDE_CODE_ENTRYPOINT: 'cli', CLAUDE_PID: String(process.pid) };
+  const env = {
+    ...options.env,
+    CLAUDECODE: '1',
+    CLAUDE_CODE_SESSION_ID: sessionId,
+    CLAUDE_CODE_SESSION_ATTENDED: '1',
+    CLAUDE_CODE_ENTRYPOINT: 'cli',
+    CLAUDE_PID: String(process.pid),
+  };
   let parent: string | null = null;
   const row = (fields: object): object => {
-    const made = { parentUuid: parent, uuid: randomUUID(), isSidechain: false, timestamp: new Date().toISOString(), entrypoint: 'cli', ...fields };
+    const made = {
+      parentUuid: parent,
+      uuid: randomUUID(),
+      isSidechain: false,
+      timestamp: new Date().toISOString(),
+      entrypoint: 'cli',
+      ...fields,
+    };
     parent = made.uuid;
     return made;
   };
@@ -108,13 +128,25 @@ export function pretendClaude(options: PretendOptions): PretendSession {
 export function pretendCodex(options: PretendOptions): PretendSession {
   const sessionId = randomUUID();
   let sequence = 0;
-  const item = (payload: object, sampled: number): object => ({ type: 'response_item', payload, metadata: { history_sequence: ++sequence, sampled_through_sequence: sampled } });
+  const item = (payload: object, sampled: number): object => ({
+    type: 'response_item',
+    payload,
+    metadata: { history_sequence: ++sequence, sampled_through_sequence: sampled },
+  });
   append(options.transcript, [{ type: 'event_msg', payload: { type: 'task_started', turn_attribution: { turn_trigger: 'user' } } }]);
   return {
     title: 'Codex',
     sessionId,
     async hook(event, fields) {
-      const payload = { session_id: sessionId, transcript_path: options.transcript, cwd: options.cwd, hook_event_name: event, model: 'demo', permission_mode: 'default', ...fields };
+      const payload = {
+        session_id: sessionId,
+        transcript_path: options.transcript,
+        cwd: options.cwd,
+        hook_event_name: event,
+        model: 'demo',
+        permission_mode: 'default',
+        ...fields,
+      };
       const output = await runHook(commandOf(options.hooksFile, event), payload, options.env, options.cwd);
       return output === '' ? '' : (text(record(record(JSON.parse(output))['hookSpecificOutput'])['additionalContext']) ?? '');
     },

@@ -1,5 +1,5 @@
 import { defineCommand } from 'citty';
-import type { TraceView } from '../daemon/messages.ts';
+import type { TraceView } from '../daemon/trace.ts';
 import { ask, jsonArg, print } from './context.ts';
 
 /** A message's timeline for people. */

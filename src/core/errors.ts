@@ -5,6 +5,8 @@
 export const ERROR_CODES = {
   'AB-1001': 'usage',
   'AB-1002': 'no_session',
+  'AB-1003': 'unknown_setting',
+  'AB-1004': 'timed_out',
   'AB-2001': 'config_unreadable',
   'AB-2002': 'config_read_only',
   'AB-2003': 'config_changed_meanwhile',
@@ -42,6 +44,8 @@ const EXIT_BY_CODE: Partial<Record<ErrorCode, number>> = {
   'AB-1001': EXIT.usage,
   'AB-7001': EXIT.usage,
   'AB-7002': EXIT.usage,
+  'AB-1003': EXIT.usage,
+  'AB-1004': EXIT.timeout,
   'AB-2004': EXIT.usage,
   'AB-5001': EXIT.notFound,
   'AB-5002': EXIT.notFound,

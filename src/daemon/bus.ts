@@ -26,6 +26,8 @@ export interface Bus extends HookContext {
   announce(address: string): Promise<void>;
   /** The inbox tool returned these to an instance; they count as read at its next event or call. */
   returned(instance: string, seqs: readonly number[]): void;
+  /** Calls back at the next message for an address; answers with the way to stop waiting. */
+  onMessage(address: string, callback: () => void): () => void;
   log(message: string, detail?: Record<string, unknown>): void;
   close(): Promise<void>;
 }
@@ -67,6 +69,7 @@ export async function openBus(options: BusOptions): Promise<Bus> {
   const timers = new Map<string, NodeJS.Timeout>();
   const pending = new Map<string, Set<number>>();
   const announced = new Map<string, string>();
+  const waiting = new Map<string, Set<() => void>>();
   let closed = false;
 
   function once(key: string, delay: number, fn: () => void): void {
@@ -82,7 +85,14 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     timers.set(key, setTimeout(run, delay));
   }
 
-  const pump = createPump({ store, link, device, now, onMessage: () => {}, log });
+  const pump = createPump({
+    store,
+    link,
+    device,
+    now,
+    onMessage: (address) => waiting.get(address)?.forEach((callback) => callback()),
+    log,
+  });
   const runPump = (): void => void pump.run().catch((error: unknown) => log('pump failed', { error: String(error) }));
   const unwatch = link.watch(runPump);
 
@@ -156,6 +166,14 @@ export async function openBus(options: BusOptions): Promise<Bus> {
       const set = pending.get(instance) ?? new Set();
       for (const seq of seqs) set.add(seq);
       pending.set(instance, set);
+    },
+    onMessage(address, callback) {
+      const set = waiting.get(address) ?? new Set();
+      waiting.set(address, set.add(callback));
+      return () => {
+        set.delete(callback);
+        if (set.size === 0 && waiting.get(address) === set) waiting.delete(address);
+      };
     },
     log,
     async close() {

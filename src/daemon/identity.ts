@@ -157,6 +157,7 @@ export function joinSession(
     model: event.model,
     env: handed,
     turn: null,
+    turnAt: 0,
     turnHops: 0,
     midFrames: 0,
     midBytes: 0,

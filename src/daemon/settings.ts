@@ -1,17 +1,65 @@
 import { readFileSync, statSync } from 'node:fs';
 import { parse } from '@iarna/toml';
+import { AgentBusError } from '../core/errors.ts';
 import { record } from '../core/payload.ts';
+import { HARNESSES } from '../harness/registry.ts';
 
-/** What a person can set in `$AGENTBUS_HOME/config.toml`. */
+/** What a person can set in `$AGENTBUS_HOME/config.toml`, as `<harness>.<name>`. */
+export type Values = Record<string, boolean>;
+
+export const DEFAULTS: Readonly<Values> = Object.fromEntries(HARNESSES.map(({ id }) => [`${id}.stop_inject`, true]));
+
 export interface Settings {
-  /** `<harness>.stop_inject`: whether a message may extend a stop of this harness. Default true. */
+  /** `<harness>.stop_inject`: whether a message may extend a stop of this harness. */
   stopInject(harness: string): boolean;
+}
+
+/** The known settings of a config text. Throws AB-1003 for text that is no TOML. */
+export function readSettings(text: string): Values {
+  let tables: Record<string, unknown>;
+  try {
+    tables = parse(text.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n'));
+  } catch (error) {
+    const what = error instanceof Error ? error.message.split('\n', 1)[0] : String(error);
+    throw new AgentBusError('AB-1003', `config.toml can't be read: ${what}`, 'mend it, or remove it to have the defaults');
+  }
+  return Object.fromEntries(
+    Object.keys(DEFAULTS).flatMap((key) => {
+      const [table = '', name = ''] = key.split('.');
+      const value = record(tables[table])[name];
+      return typeof value === 'boolean' ? [[key, value]] : [];
+    }),
+  );
+}
+
+/** The text with one setting changed; everything else in it stays. Throws AB-1003. */
+export function withSetting(text: string, key: string, value: boolean): string {
+  readSettings(text);
+  const [table = '', name = ''] = key.split('.');
+  const lines = text === '' ? [] : text.replace(/\n$/, '').split('\n');
+  const header = lines.findIndex((line) => line.trim() === `[${table}]`);
+  const line = `${name} = ${value}`;
+  if (header < 0) lines.push(...(lines.length > 0 ? [''] : []), `[${table}]`, line);
+  else {
+    const end = lines.findIndex((other, at) => at > header && other.trimStart().startsWith('['));
+    const own = lines.findIndex((other, at) => at > header && (end < 0 || at < end) && new RegExp(`^\\s*${name}\\s*=`).test(other));
+    if (own < 0) lines.splice(header + 1, 0, line);
+    else lines[own] = line;
+  }
+  const changed = `${lines.join('\n')}\n`;
+  if (readSettings(changed)[key] !== value)
+    throw new AgentBusError(
+      'AB-1003',
+      `${key} stands in config.toml in a form that can't be changed here`,
+      `write [${table}] and ${line} by hand`,
+    );
+  return changed;
 }
 
 /** Reads the settings again whenever the file has changed; a file that does not parse counts as empty. */
 export function settingsReader(file: string, onProblem: (message: string) => void): () => Settings {
   let stamp = '';
-  let values: Record<string, unknown> = {};
+  let values: Values = {};
   return () => {
     let now = 'none';
     try {
@@ -24,11 +72,11 @@ export function settingsReader(file: string, onProblem: (message: string) => voi
       stamp = now;
       values = {};
       try {
-        if (now !== 'none') values = parse(readFileSync(file, 'utf8'));
+        if (now !== 'none') values = readSettings(readFileSync(file, 'utf8'));
       } catch (error) {
-        onProblem(`config.toml is ignored: ${error instanceof Error ? error.message.split('\n', 1)[0] : String(error)}`);
+        onProblem(error instanceof Error ? error.message : String(error));
       }
     }
-    return { stopInject: (harness) => record(values[harness])['stop_inject'] !== false };
+    return { stopInject: (harness) => values[`${harness}.stop_inject`] ?? true };
   };
 }

@@ -2,6 +2,7 @@ import { connectedLine, measure } from '../core/frame.ts';
 import type { HandedEnv, Harness, HookEvent, InjectPoint } from '../core/harness.ts';
 import { LIMITS } from '../core/limits.ts';
 import { holds, joinSession, promoteIfFree, type IdentityContext } from '../daemon/identity.ts';
+import { pausedKey } from '../daemon/overview.ts';
 import type { Settings } from '../daemon/settings.ts';
 import { composeBatch, promptHash, storeOffers, type Batch } from '../drain/offer.ts';
 import { selectMessages, type Place } from '../drain/select.ts';
@@ -73,7 +74,7 @@ function progressed(instance: InstanceRow, event: HookEvent, human: boolean, now
   };
   if (event.subagent) return next;
   if (event.kind === 'prompt') {
-    Object.assign(next, { state: 'busy', turn: event.turn, turnHops: 0, midFrames: 0, midBytes: 0, stopInTurn: 0 });
+    Object.assign(next, { state: 'busy', turn: event.turn, turnAt: now, turnHops: 0, midFrames: 0, midBytes: 0, stopInTurn: 0 });
     if (human) next.stopTotal = 0;
   } else if (event.kind === 'post-tool' || event.kind === 'post-tool-failure') next.state = 'busy';
   else if (event.kind === 'stop' || event.kind === 'stop-failure' || event.kind === 'interrupt') next.state = 'idle';
@@ -101,19 +102,25 @@ function candidates(context: HookContext, recipient: string): InboxRow[] {
   return conversations.flatMap((conversation) => context.store.showableIn(recipient, conversation, now, 3));
 }
 
+interface Injected {
+  output: string;
+  batch: Batch | null;
+  instance: InstanceRow;
+}
+
+/** Where in the harness's record the answer to an offer made now will begin. */
+function recordSize(context: HookContext, harness: Harness, instance: InstanceRow, event: HookEvent): number {
+  if (event.transcript === null) return 0;
+  return context.transcripts.size(harness.evidence.roots(context.userHome, instance.env), event.transcript);
+}
+
 /** Chooses, stores and renders what is shown at this event; the answer is the hook's whole stdout. */
-function inject(
-  context: HookContext,
-  harness: Harness,
-  instance: InstanceRow,
-  event: HookEvent,
-  human: boolean,
-): { output: string; batch: Batch | null; instance: InstanceRow } {
+function inject(context: HookContext, harness: Harness, instance: InstanceRow, event: HookEvent, human: boolean): Injected {
   const nothing = { output: '', batch: null, instance };
   const place = placeOf(context, instance, event, human);
   const point: InjectPoint | undefined =
     event.kind === 'prompt' || event.kind === 'post-tool' || event.kind === 'stop' ? harness.inject[event.kind] : undefined;
-  if (!place || !point || event.subagent || instance.standby) return nothing;
+  if (!place || !point || event.subagent || instance.standby || context.store.meta(pausedKey(instance.address))) return nothing;
   // One open offer per event: else a refusal in the harness's record could be either's.
   if (context.store.openOffers(instance.id).some((offer) => offer.state === 'open' && offer.native === event.native)) return nothing;
   const chosen = selectMessages(place, candidates(context, instance.address));
@@ -122,15 +129,25 @@ function inject(
   const batch = composeBatch(chosen, point, unread);
   if (batch.shown.length === 0) return nothing;
 
-  const roots = harness.evidence.roots(context.userHome, instance.env);
-  const start = event.transcript === null ? 0 : context.transcripts.size(roots, event.transcript);
-  storeOffers(context.store, instance, event, batch, start, context.now());
+  storeOffers(context.store, instance, event, batch, recordSize(context, harness, instance, event), context.now());
   const hops = place.kind === 'prompt' && place.human ? 0 : Math.max(...batch.shown.map(({ row }) => row.hops));
   const next: InstanceRow = { ...instance, turnHops: Math.max(instance.turnHops, hops) };
   if (place.kind === 'post-tool')
     Object.assign(next, { midFrames: next.midFrames + 1, midBytes: next.midBytes + measure(batch.text, 'utf8') });
   if (place.kind === 'stop') Object.assign(next, { state: 'busy', stopInTurn: next.stopInTurn + 1, stopTotal: next.stopTotal + 1 });
   return { output: point.render(event.native, batch.text), batch, instance: next };
+}
+
+/** A compaction took what this turn was shown out of the context: what is not read yet is shown again. */
+function repeat(context: HookContext, harness: Harness, instance: InstanceRow, event: HookEvent): Injected {
+  const nothing = { output: '', batch: null, instance };
+  const point = harness.inject['session-start'];
+  if (!point || instance.standby || instance.state !== 'busy') return nothing;
+  const rows = context.store.seenSince(instance.id, instance.turnAt).map((seq) => context.store.inboxBySeq(seq)!);
+  const batch = composeBatch(rows, point, null);
+  if (batch.shown.length === 0) return nothing;
+  storeOffers(context.store, instance, event, batch, recordSize(context, harness, instance, event), context.now());
+  return { output: point.render(event.native, batch.text), batch, instance };
 }
 
 /** The line of a session start, where a person sees the session; a resume repeats it only when it would say something else. */
@@ -142,12 +159,25 @@ function announce(
   event: HookEvent,
 ): { output: string; instance: InstanceRow } {
   const point = harness.inject['session-start'];
-  if (!point || event.source === 'compact' || instance.standby || (instance.headless && !instance.named)) return { output: '', instance };
+  if (!point || instance.standby || (instance.headless && !instance.named)) return { output: '', instance };
   const unread = context.store.unreadCount(instance.address, context.now());
   const next = { ...instance, announced: unread };
   if (event.source === 'resume' && previous?.address === instance.address && previous.announced === unread)
     return { output: '', instance: next };
   return { output: point.render(event.native, connectedLine(instance.address, unread)), instance: next };
+}
+
+function respond(
+  context: HookContext,
+  harness: Harness,
+  instance: InstanceRow,
+  previous: InstanceRow | null,
+  event: HookEvent,
+  human: boolean,
+): Injected {
+  if (event.kind !== 'session-start' || event.subagent) return inject(context, harness, instance, event, human);
+  if (event.source === 'compact') return repeat(context, harness, instance, event);
+  return { ...announce(context, harness, instance, previous, event), batch: null };
 }
 
 /**
@@ -171,12 +201,11 @@ export function handleHook(context: HookContext, harness: Harness, payload: Reco
       for (const offer of store.openOffers(instance.id)) store.addLaterHash(offer.nonce, promptHash(offer.nonce, event.prompt));
     }
     settle(context, harness, instance, false);
-    const said = event.kind === 'session-start' && !event.subagent ? announce(context, harness, instance, joined.previous, event) : null;
-    const shown = said ? null : inject(context, harness, instance, event, human);
-    instance = (said ?? shown)!.instance;
+    const shown = respond(context, harness, instance, joined.previous, event, human);
+    instance = shown.instance;
     store.saveInstance(instance);
-    for (const row of recordsOf(event, instance, shown?.batch?.shown.map(({ row: { id } }) => id) ?? [], now)) store.addRecord(row);
-    return { instance, output: (said ?? shown)!.output };
+    for (const row of recordsOf(event, instance, shown.batch?.shown.map(({ row: { id } }) => id) ?? [], now)) store.addRecord(row);
+    return { instance, output: shown.output };
   });
   if (!result) return '';
 

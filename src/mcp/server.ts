@@ -7,7 +7,7 @@ import { agentbusHome } from '../core/paths.ts';
 import { record, text } from '../core/payload.ts';
 import { VERSION } from '../core/version.ts';
 import { callDaemon, ensureDaemon } from '../daemon/client.ts';
-import type { Caller } from '../daemon/messages.ts';
+import type { Caller } from '../daemon/callers.ts';
 import { findHarness } from '../harness/registry.ts';
 import { INSTRUCTIONS, TOOLS } from './tools.ts';
 

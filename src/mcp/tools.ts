@@ -3,7 +3,9 @@ import { AgentBusError } from '../core/errors.ts';
 import { PRIORITIES, type Priority } from '../core/envelope.ts';
 import { LIMITS } from '../core/limits.ts';
 import { wellFormed } from '../core/unicode.ts';
-import type { Caller, InboxPage, ReadAnswer, SendAnswer } from '../daemon/messages.ts';
+import type { Caller } from '../daemon/callers.ts';
+import type { InboxPage, ReadAnswer } from '../daemon/inbox.ts';
+import type { SendAnswer } from '../daemon/messages.ts';
 import type { AgentView } from '../daemon/presence.ts';
 
 /** What a tool needs: the daemon, and who calls. */

@@ -44,6 +44,8 @@ export interface InstanceRow {
   model: string | null;
   env: HandedEnv;
   turn: string | null;
+  /** When the current turn began; what was shown since then is repeated after a compaction. */
+  turnAt: number;
   /** The highest `hops` of what was shown in this turn outside a human prompt. */
   turnHops: number;
   midFrames: number;
@@ -145,6 +147,8 @@ export interface OfferStore {
   setOffer(nonce: string, state: OfferState): void;
   addLaterHash(nonce: string, hash: string): void;
   offersOf(message: number): OfferRow[];
+  /** Messages shown to this instance since a time, seen and not read. */
+  seenSince(instance: string, since: number): number[];
   /** Messages that extended a stop of this instance and were seen, but do not count as read yet. */
   seenAtStop(instance: string): number[];
 }
@@ -184,6 +188,8 @@ export interface OutboxStore {
   retryOutbox(id: string, nextAt: number, reason: string): void;
   addReceipt(row: ReceiptRow): boolean;
   receipts(messageId: string): ReceiptRow[];
+  /** All receipts in the order they came, behind a cursor; null: the last ones. */
+  receiptsAfter(cursor: number | null, limit: number): { cursor: number; receipt: ReceiptRow }[];
   queuedReceipts(limit: number): ReceiptRow[];
   receiptSent(id: string): void;
   /** Id and recipient of what an agent sent lately, newest first. */

@@ -27,6 +27,8 @@ export interface ClaudeFact extends BaseFact {
 }
 
 const PROMPT_CHARS = 200;
+// Only at these does text that is no JSON reach the model.
+const RAW_TEXT = new Set(['SessionStart', 'UserPromptSubmit']);
 const REJECTS = new Set(['hook_cancelled', 'hook_non_blocking_error', 'hook_stopped_continuation']);
 
 function contentText(content: unknown): string {
@@ -36,16 +38,26 @@ function contentText(content: unknown): string {
     .join('');
 }
 
+/**
+ * Output of ours that Claude took for plain text: half a JSON document or two of them, so a frame in it
+ * is at best a part of what we said, with its quotes and line breaks escaped.
+ */
+function framesInRawText(content: string): string[] {
+  const { whole, cut } = findFrames(content.includes('\\"') ? content.replaceAll('\\"', '"').replaceAll('\\n', '\n') : content);
+  return [...whole, ...cut];
+}
+
 function attachmentFact(fact: ClaudeFact, attachment: Json): void {
   const type = text(attachment['type']);
   fact.hookEvent = text(attachment['hookEvent']);
-  if (type === 'hook_additional_context' || type === 'hook_success') {
-    // hook_success.content is what Claude took for plain text: there our frame can only stand cut.
+  if (type === 'hook_additional_context') {
     const frames = [attachment['content']].flat().map((part) => findFrames(typeof part === 'string' ? part : ''));
-    fact.what = 'context';
-    fact.whole = type === 'hook_success' ? [] : frames.flatMap((found) => found.whole);
-    fact.cut = frames.flatMap((found) => (type === 'hook_success' ? [...found.whole, ...found.cut] : found.cut));
-    if (fact.whole.length + fact.cut.length === 0) fact.what = 'other';
+    fact.whole = frames.flatMap((found) => found.whole);
+    fact.cut = frames.flatMap((found) => found.cut);
+    if (fact.whole.length + fact.cut.length > 0) fact.what = 'context';
+  } else if (type === 'hook_success') {
+    fact.cut = RAW_TEXT.has(fact.hookEvent ?? '') ? framesInRawText(text(attachment['content']) ?? '') : [];
+    if (fact.cut.length > 0) fact.what = 'context';
   } else if (type !== null && REJECTS.has(type)) {
     const command = text(attachment['command']);
     // Somebody else's failing hook is no verdict on ours; where the row names no command, it may be ours.
@@ -124,11 +136,12 @@ function answersCallOf(answer: ClaudeFact, call: string, index: Index): boolean 
 
 function judgeAccepted(offer: OpenOffer, shown: ClaudeFact, truncated: boolean, facts: readonly ClaudeFact[], index: Index): Verdict {
   const boundary = facts.find((fact) => fact.what === 'compact' && fact.pos > shown.pos)?.pos ?? Infinity;
-  const answers = facts.filter((fact) => fact.what === 'answer' && fact.pos > shown.pos);
   let call: string | null = null;
   if (offer.native.startsWith('PostToolUse')) {
     for (const ancestor of ancestors(shown, index)) if (ancestor.message !== null && call === null) call = ancestor.message;
   }
+  // A slow answer goes on with further calls while its first ones are done: what belongs to it says nothing.
+  const answers = facts.filter((fact) => fact.what === 'answer' && fact.pos > shown.pos && (call === null || fact.message !== call));
   const proof = answers.find(
     (answer) => answer.pos < boundary && (descends(answer, shown, index) || (call !== null && answersCallOf(answer, call, index))),
   );

@@ -120,7 +120,8 @@ function judge(offer: OpenOffer, facts: readonly CodexFact[]): Verdict {
       ? later.find((fact) => fact.what === 'prompt' && offer.isPrompt(fact.prompt))
       : offer.kind === 'post-tool'
         ? facts.find((fact) => fact.what === 'tool-output' && fact.callId !== null && offer.toolIds.includes(fact.callId))
-        : later[0];
+        : // Our text stands before whatever enters the history next.
+          later.find((fact) => fact.what === 'prompt' || fact.what === 'tool-output');
   if (anchor && later.some((fact) => hadSeen(fact, anchor, facts))) return { state: 'miss', reason: 'the model went on without it' };
   const passed = later.find(
     (fact) => fact.what === 'prompt' && offer.isLaterPrompt(fact.prompt) && later.some((answer) => hadSeen(answer, fact, facts)),

@@ -29,6 +29,7 @@ CREATE TABLE instances (
   model TEXT,
   env TEXT NOT NULL,
   turn TEXT,
+  turn_at INTEGER NOT NULL DEFAULT 0,
   turn_hops INTEGER NOT NULL DEFAULT 0,
   mid_frames INTEGER NOT NULL DEFAULT 0,
   mid_bytes INTEGER NOT NULL DEFAULT 0,

@@ -29,6 +29,7 @@ const COLUMNS: readonly [column: string, field: keyof InstanceRow][] = [
   ['model', 'model'],
   ['env', 'env'],
   ['turn', 'turn'],
+  ['turn_at', 'turnAt'],
   ['turn_hops', 'turnHops'],
   ['mid_frames', 'midFrames'],
   ['mid_bytes', 'midBytes'],

@@ -34,11 +34,12 @@ const FORWARD: Readonly<Record<InboxState, readonly InboxState[]>> = {
   expired: ['read', 'replied', 'resolved'],
 };
 
-// A message in an open offer is not shown again, and neither is what follows it in its conversation:
-// if that offer turns out a miss, the order would be broken. Twice shown without proof is enough.
+// A message in an open offer is not shown again, and neither is to its recipient what follows it in its
+// conversation: if that offer turns out a miss, the order would be broken. Twice shown without proof is enough.
 const SHOWABLE = `state = 'unread' AND expires_at > ? AND unproven < 2
     AND seq NOT IN (SELECT message FROM offers WHERE state IN ('open', 'accepted'))
-    AND conversation NOT IN (SELECT i.conversation FROM offers o JOIN inbox i ON i.seq = o.message WHERE o.state = 'open')`;
+    AND conversation NOT IN (SELECT i.conversation FROM offers o JOIN inbox i ON i.seq = o.message
+      WHERE o.state = 'open' AND i.recipient = inbox.recipient)`;
 
 export function inboxStore(db: Database): InboxStore {
   const sql = {

@@ -31,6 +31,10 @@ export function offerStore(db: Database): OfferStore {
     later: db.prepare(
       "UPDATE offers SET later_hashes = json_insert(later_hashes, '$[#]', ?) WHERE nonce = ? AND json_array_length(later_hashes) < 50",
     ),
+    seenSince: db.prepare(
+      `SELECT DISTINCT o.message FROM offers o JOIN inbox i ON i.seq = o.message
+       WHERE o.instance = ? AND o.at >= ? AND o.state = 'presented' AND i.state = 'presented' ORDER BY o.message`,
+    ),
     atStop: db.prepare(
       `SELECT DISTINCT o.message FROM offers o JOIN inbox i ON i.seq = o.message
        WHERE o.instance = ? AND o.kind = 'stop' AND o.state = 'presented' AND i.state = 'presented'`,
@@ -58,6 +62,7 @@ export function offerStore(db: Database): OfferStore {
     instancesWithOffers: () => sql.instances.all().map((row) => row['instance'] as string),
     setOffer: (nonce, state) => void sql.set.run(state, nonce),
     addLaterHash: (nonce, hash) => void sql.later.run(hash, nonce),
+    seenSince: (instance, since) => sql.seenSince.all(instance, since).map((row) => Number(row['message'])),
     seenAtStop: (instance) => sql.atStop.all(instance).map((row) => Number(row['message'])),
     offersOf: (message) => sql.of.all(message).map(toOffer),
   };

@@ -44,6 +44,8 @@ export function outboxStore(db: Database): OutboxStore {
       'INSERT INTO receipts (id, message_id, state, at, agent, sender, detail, queued) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING',
     ),
     receipts: db.prepare('SELECT * FROM receipts WHERE message_id = ? ORDER BY at, rowid'),
+    receiptsAfter: db.prepare('SELECT rowid AS cursor, * FROM receipts WHERE rowid > ? ORDER BY rowid LIMIT ?'),
+    lastReceipts: db.prepare('SELECT * FROM (SELECT rowid AS cursor, * FROM receipts ORDER BY rowid DESC LIMIT ?) ORDER BY cursor'),
     queuedReceipts: db.prepare('SELECT * FROM receipts WHERE queued = 1 ORDER BY rowid LIMIT ?'),
     receiptSent: db.prepare('UPDATE receipts SET queued = 0 WHERE id = ?'),
     sentBy: db.prepare('SELECT * FROM outbox WHERE sender = ? ORDER BY seq DESC LIMIT ?'),
@@ -71,6 +73,10 @@ export function outboxStore(db: Database): OutboxStore {
       return changes === 1;
     },
     receipts: (messageId) => sql.receipts.all(messageId).map(toReceipt),
+    receiptsAfter(cursor, limit) {
+      const rows = cursor === null ? sql.lastReceipts.all(limit) : sql.receiptsAfter.all(cursor, limit);
+      return rows.map((row) => ({ cursor: Number(row['cursor']), receipt: toReceipt(row) }));
+    },
     queuedReceipts: (limit) => sql.queuedReceipts.all(limit).map(toReceipt),
     receiptSent: (id) => void sql.receiptSent.run(id),
     sentBy: (sender, limit) => sql.sentBy.all(sender, limit).map(toOutbox),

@@ -1,0 +1,138 @@
+import { spawn } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { installed, until, type Installed } from '../support/installed.ts';
+import { contextOf, fakeClaude, type FakeClaude } from '../support/sessions.ts';
+
+const BIN = new URL('../../bin/agentbus.mjs', import.meta.url).pathname;
+let world: Installed;
+beforeAll(() => {
+  world = installed();
+});
+afterAll(() => world.close());
+
+async function started(env: Record<string, string> = {}): Promise<{ session: FakeClaude; address: string }> {
+  const session = fakeClaude(world, env);
+  const line = contextOf((await session.start()).out);
+  return { session, address: /agent:\/\/\S+[a-z0-9]/.exec(line)![0] };
+}
+const send = (to: string, text: string, ...more: string[]): string => world.json<{ id: string }>(['send', ...more, to, text]).id;
+const stateOf = (id: string): string => world.json<{ state: string }>(['trace', id]).state;
+
+describe('what is waiting', () => {
+  it('is counted by pending, printed and marked by drain, and not shown again by a hook', async () => {
+    const { session, address } = await started();
+    const id = send(address, 'drain me', '--priority', 'high');
+    expect(world.json(['pending'], session.env)).toMatchObject({ unread: 1, high: 1 });
+    expect(stateOf(id)).toBe('delivered');
+    expect(world.agentbus(['drain'], session.env).out).toContain(`<agentbus-message id="${id}"`);
+    expect(stateOf(id)).toBe('read');
+    expect(world.agentbus(['drain'], session.env).out).toBe('');
+    expect((await session.prompt('next')).out).toBe('');
+  });
+
+  it('ends a wait, which marks nothing; a wait in vain ends with status 4', async () => {
+    const { session, address } = await started();
+    const waiting = spawn(process.execPath, [BIN, 'wait', '--timeout', '20s', '--json'], { env: { ...world.env, ...session.env }, stdio: ['ignore', 'pipe', 'ignore'] });
+    let out = '';
+    waiting.stdout.on('data', (chunk: Buffer) => (out += chunk.toString('utf8')));
+    const ended = new Promise<number | null>((resolve) => waiting.on('exit', resolve));
+    const id = send(address, 'wake up');
+    expect(await ended).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ address, unread: 1 });
+    expect(stateOf(id)).toBe('delivered');
+    const { session: other } = await started();
+    const vain = world.agentbus(['wait', '--timeout', '1s'], other.env);
+    expect(vain.code).toBe(4);
+    expect(vain.err).toContain('AB-1004');
+  });
+
+  it('is closed by resolve, once and for all', async () => {
+    const { session, address } = await started();
+    const id = send(address, 'no answer needed');
+    expect(world.json(['resolve', id], session.env)).toEqual({ resolved: [id] });
+    expect(world.json(['resolve', id], session.env)).toEqual({ resolved: [id] });
+    expect(stateOf(id)).toBe('resolved');
+    expect((await session.prompt('next')).out).toBe('');
+    expect(world.agentbus(['resolve', id]).err).toContain('AB-5003');
+  });
+});
+
+describe('names', () => {
+  it('are taken with join, refused to a second session, and taken over when asked', async () => {
+    const first = await started();
+    const second = await started();
+    expect(world.json(['join', '--as', 'lead'], first.session.env)).toMatchObject({ address: 'agent://local/shop/lead', standby: false });
+    expect(world.json(['join', '--as', 'lead'], second.session.env)).toMatchObject({ standby: true });
+    expect(world.agentbus(['send', 'people/root', 'x'], second.session.env).err).toContain('AB-4004');
+    const id = send('lead', 'to whoever leads');
+    expect((await second.session.prompt('mine?')).out).toBe('');
+    expect(world.json(['join', '--as', 'lead', '--take-over'], second.session.env)).toMatchObject({ standby: false });
+    expect(world.agentbus(['send', 'people/root', 'x'], first.session.env).err).toContain('AB-4004');
+    expect((await second.session.prompt('and now?')).out).toContain(id);
+    expect((await first.session.prompt('mine?')).out).toBe('');
+  });
+
+  it('can be given from outside, and never to two', async () => {
+    const { session, address } = await started();
+    const other = await started();
+    expect(world.json(['rename', address, 'builder'])).toMatchObject({ address: 'agent://local/shop/builder', before: address });
+    expect(world.agentbus(['rename', other.address, 'builder']).err).toContain('AB-4004');
+    const id = send('builder', 'hello');
+    expect((await session.prompt('hm')).out).toContain(id);
+    expect(world.agentbus(['join', '--as', 'x']).err).toContain('AB-1002');
+  });
+});
+
+describe('pausing', () => {
+  it('keeps messages waiting while records go on', async () => {
+    const { session, address } = await started();
+    world.json(['pause', address]);
+    const id = send(address, 'later', '--priority', 'urgent');
+    expect((await session.prompt('one')).out).toBe('');
+    expect(world.json<{ records: { agent: string; event: string }[] }>(['records', '--agent', address]).records.map((record) => record.event)).toContain('prompt');
+    world.json(['resume', address]);
+    expect((await session.prompt('two')).out).toContain(id);
+  });
+});
+
+describe('settings', () => {
+  it('are listed, read and changed without touching the rest of the file', () => {
+    const file = `${world.bus}/config.toml`;
+    writeFileSync(file, '# mine\n[other]\nkey = "kept" # here\n');
+    expect(world.json(['config', 'get', 'claude.stop_inject'])).toEqual({ 'claude.stop_inject': true });
+    world.json(['config', 'set', 'claude.stop_inject', 'false']);
+    expect(readFileSync(file, 'utf8')).toBe('# mine\n[other]\nkey = "kept" # here\n\n[claude]\nstop_inject = false\n');
+    world.json(['config', 'set', 'claude.stop_inject', 'true']);
+    expect(readFileSync(file, 'utf8')).toContain('[claude]\nstop_inject = true\n');
+    expect(world.json(['config', 'list'])).toEqual({ 'claude.stop_inject': true, 'codex.stop_inject': true });
+    for (const words of [['config', 'set', 'claude.colour', 'red'], ['config', 'set', 'claude.stop_inject', 'maybe'], ['config', 'get', 'nothing']]) {
+      expect(world.agentbus(words)).toMatchObject({ code: 2, err: expect.stringContaining('AB-1003') as string });
+    }
+    writeFileSync(file, 'not toml [');
+    expect(world.agentbus(['config', 'set', 'claude.stop_inject', 'false']).err).toContain('AB-1003');
+    expect(readFileSync(file, 'utf8')).toBe('not toml [');
+  });
+});
+
+describe('watching', () => {
+  it('tells each step of a message as it happens', async () => {
+    const watching = spawn(process.execPath, [BIN, 'watch', '--json'], { env: world.env, stdio: ['ignore', 'pipe', 'ignore'] });
+    let out = '';
+    watching.stdout.on('data', (chunk: Buffer) => (out += chunk.toString('utf8')));
+    const id = send('people/root', 'watch me');
+    await until('the step is told', () => out.split('\n').some((line) => line.includes(id) && line.includes('"delivered"')));
+    watching.kill('SIGKILL');
+  });
+});
+
+describe('completion', () => {
+  it('is a script that its shell accepts and that completes commands', async () => {
+    const { spawnSync } = await import('node:child_process');
+    const script = world.agentbus(['completion', 'bash']).out;
+    const ran = spawnSync('bash', ['-c', `${script}\nCOMP_WORDS=(agentbus re); COMP_CWORD=1; _agentbus; echo "\${COMPREPLY[@]}"`], { encoding: 'utf8', env: { PATH: world.env['PATH'] } });
+    expect(ran.stdout.trim().split(' ')).toEqual(['reply', 'resolve', 'rename', 'resume', 'records']);
+    for (const shell of ['zsh', 'fish']) expect(world.agentbus(['completion', shell])).toMatchObject({ code: 0, err: '' });
+    expect(world.agentbus(['completion', 'csh']).code).toBe(2);
+  });
+});
