@@ -11,7 +11,7 @@ export type Place =
 const HIGH = priorityRank('high');
 
 /** Messages past the hop limit wait for a person: two models that answer each other for ever end here. */
-function waitsForHuman(row: InboxRow, place: Place): boolean {
+export function waitsForHuman(row: InboxRow, place: Place): boolean {
   return row.hops >= LIMITS.maxHops && !(place.kind === 'prompt' && place.human);
 }
 
@@ -21,20 +21,21 @@ function byConversation(rows: readonly InboxRow[]): Map<string, InboxRow[]> {
   return groups;
 }
 
+/** An urgent message lifts the ones before it in its conversation, which have to come first. */
+function rank(queue: readonly InboxRow[]): number {
+  return Math.max(...queue.map((row) => row.priority));
+}
+
 function atPrompt(rows: readonly InboxRow[]): InboxRow[] {
-  const queues = [...byConversation(rows).values()].map((queue) => ({
-    queue,
-    // An urgent message lifts the ones before it in its conversation, which have to come first.
-    rank: Math.max(...queue.map((row) => row.priority)),
-  }));
+  const queues = [...byConversation(rows).values()];
   const shownOf = new Map<string, number>();
   const chosen: InboxRow[] = [];
   while (chosen.length < LIMITS.promptFrames) {
-    const open = queues.filter(({ queue }) => queue.length > 0);
+    const open = queues.filter((queue) => queue.length > 0);
     if (open.length === 0) break;
-    const shown = (entry: (typeof open)[number]): number => shownOf.get(entry.queue[0]!.source) ?? 0;
-    open.sort((a, b) => b.rank - a.rank || shown(a) - shown(b) || a.queue[0]!.seq - b.queue[0]!.seq);
-    const row = open[0]!.queue.shift()!;
+    const shown = (queue: readonly InboxRow[]): number => shownOf.get(queue[0]!.source) ?? 0;
+    open.sort((a, b) => rank(b) - rank(a) || shown(a) - shown(b) || a[0]!.seq - b[0]!.seq);
+    const row = open[0]!.shift()!;
     shownOf.set(row.source, (shownOf.get(row.source) ?? 0) + 1);
     chosen.push(row);
   }
@@ -44,7 +45,7 @@ function atPrompt(rows: readonly InboxRow[]): InboxRow[] {
 function first(rows: readonly InboxRow[], urgent: (row: InboxRow) => boolean): InboxRow[] {
   const queue = [...byConversation(rows).values()]
     .filter((group) => group.some(urgent))
-    .sort((a, b) => Math.max(...b.map((row) => row.priority)) - Math.max(...a.map((row) => row.priority)) || a[0]!.seq - b[0]!.seq)[0];
+    .sort((a, b) => rank(b) - rank(a) || a[0]!.seq - b[0]!.seq)[0];
   return queue ? [queue[0]!] : [];
 }
 

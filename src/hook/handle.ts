@@ -4,8 +4,8 @@ import { LIMITS } from '../core/limits.ts';
 import { holds, joinSession, promoteIfFree, type IdentityContext } from '../daemon/identity.ts';
 import { pausedKey } from '../daemon/overview.ts';
 import type { Settings } from '../daemon/settings.ts';
-import { composeBatch, promptHash, storeOffers, type Batch } from '../drain/offer.ts';
-import { selectMessages, type Place } from '../drain/select.ts';
+import { addReceipt, composeBatch, promptHash, storeOffers, type Batch } from '../drain/offer.ts';
+import { selectMessages, waitsForHuman, type Place } from '../drain/select.ts';
 import { settle, type SettleContext } from '../drain/settle.ts';
 import { recordsOf } from '../record/record.ts';
 import type { InboxRow, InstanceRow } from '../store/contract.ts';
@@ -114,6 +114,14 @@ function recordSize(context: HookContext, harness: Harness, instance: InstanceRo
   return context.transcripts.size(harness.evidence.roots(context.userHome, instance.env), event.transcript);
 }
 
+/** The sender learns that the loop brake holds a message, once. */
+function noteHeld(context: HookContext, rows: readonly InboxRow[]): void {
+  for (const row of rows) {
+    if (context.store.receipts(row.id).some((receipt) => receipt.state === 'held')) continue;
+    addReceipt(context.store, row, 'held', { reason: `${row.hops} hops without a person: waits for a human prompt` }, context.now());
+  }
+}
+
 /** Chooses, stores and renders what is shown at this event; the answer is the hook's whole stdout. */
 function inject(context: HookContext, harness: Harness, instance: InstanceRow, event: HookEvent, human: boolean): Injected {
   const nothing = { output: '', batch: null, instance };
@@ -123,7 +131,9 @@ function inject(context: HookContext, harness: Harness, instance: InstanceRow, e
   if (!place || !point || event.subagent || instance.standby || context.store.meta(pausedKey(instance.address))) return nothing;
   // One open offer per event: else a refusal in the harness's record could be either's.
   if (context.store.openOffers(instance.id).some((offer) => offer.state === 'open' && offer.native === event.native)) return nothing;
-  const chosen = selectMessages(place, candidates(context, instance.address));
+  const rows = candidates(context, instance.address);
+  noteHeld(context, rows.filter((row) => waitsForHuman(row, place)));
+  const chosen = selectMessages(place, rows);
   if (chosen.length === 0) return nothing;
   const unread = place.kind === 'prompt' ? context.store.unreadCount(instance.address, context.now()) : null;
   const batch = composeBatch(chosen, point, unread);
