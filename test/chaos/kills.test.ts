@@ -129,7 +129,10 @@ it('loses nothing and claims nothing false while the daemon is killed under load
     const claimed = trace.steps.some((step) => step.state === 'presented');
     if (claimed && !party.accepted.has(id)) problems.push(`${id} is called presented, and never was`);
     if (!party.accepted.has(id) && trace.state === 'presented') problems.push(`${id} was lost`);
-    if (party.accepted.has(id) && !claimed) problems.push(`${id} was seen, and is ${trace.state}: ${JSON.stringify(trace.steps.map((step) => [step.state, step.detail.reason]))}`);
+    if (party.accepted.has(id) && !claimed)
+      problems.push(
+        `${id} was seen, and is ${trace.state}: ${JSON.stringify(trace.steps.map((step) => [step.state, step.detail.reason]))}`,
+      );
   }
   for (const party of parties) {
     const missing = [...sent].filter(([id, to]) => to === party && !party.accepted.has(id));

@@ -62,7 +62,11 @@ describe('sending', () => {
 
   it('takes text from words, standard input or JSON, word for word', () => {
     const text = 'a  "quoted" $HOME `x` \\ ünïcode';
-    const fromStdin = spawnSync(process.execPath, [BIN, 'send', 'people/root', '--stdin', '--json'], { env: world.env, input: `${text}\nsecond line\n`, encoding: 'utf8' });
+    const fromStdin = spawnSync(process.execPath, [BIN, 'send', 'people/root', '--stdin', '--json'], {
+      env: world.env,
+      input: `${text}\nsecond line\n`,
+      encoding: 'utf8',
+    });
     expect(fromStdin.status).toBe(0);
     world.json(['send', 'people/root', '--data', '{"n":1.5,"list":[null,true]}']);
     world.json(['send', 'people/root', '--', '--looks', 'like', 'options']);
@@ -77,7 +81,15 @@ describe('sending', () => {
     const session = fakeClaude(world);
     await session.start();
     await session.prompt('a very private prompt');
-    await world.hook('claude', 'PostToolUse', session.payload('PostToolUse', { tool_name: 'Bash', tool_input: { command: 'git push --token=abc' }, tool_response: { stdout: 'private' } }));
+    await world.hook(
+      'claude',
+      'PostToolUse',
+      session.payload('PostToolUse', {
+        tool_name: 'Bash',
+        tool_input: { command: 'git push --token=abc' },
+        tool_response: { stdout: 'private' },
+      }),
+    );
     expect(world.agentbus(['agents']).out).toMatch(/agent:\/\/local\/shop\/claude\S* +Claude Code +busy +prompt mid-turn stop/);
     const { out } = world.agentbus(['records']);
     expect(out).toContain('program=git subcommand=push');

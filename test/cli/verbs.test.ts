@@ -33,7 +33,10 @@ describe('what is waiting', () => {
 
   it('ends a wait, which marks nothing; a wait in vain ends with status 4', async () => {
     const { session, address } = await started();
-    const waiting = spawn(process.execPath, [BIN, 'wait', '--timeout', '20s', '--json'], { env: { ...world.env, ...session.env }, stdio: ['ignore', 'pipe', 'ignore'] });
+    const waiting = spawn(process.execPath, [BIN, 'wait', '--timeout', '20s', '--json'], {
+      env: { ...world.env, ...session.env },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
     let out = '';
     waiting.stdout.on('data', (chunk: Buffer) => (out += chunk.toString('utf8')));
     const ended = new Promise<number | null>((resolve) => waiting.on('exit', resolve));
@@ -90,7 +93,9 @@ describe('pausing', () => {
     world.json(['pause', address]);
     const id = send(address, 'later', '--priority', 'urgent');
     expect((await session.prompt('one')).out).toBe('');
-    expect(world.json<{ records: { agent: string; event: string }[] }>(['records', '--agent', address]).records.map((record) => record.event)).toContain('prompt');
+    expect(
+      world.json<{ records: { agent: string; event: string }[] }>(['records', '--agent', address]).records.map((record) => record.event),
+    ).toContain('prompt');
     world.json(['resume', address]);
     expect((await session.prompt('two')).out).toContain(id);
   });
@@ -106,7 +111,11 @@ describe('settings', () => {
     world.json(['config', 'set', 'claude.stop_inject', 'true']);
     expect(readFileSync(file, 'utf8')).toContain('[claude]\nstop_inject = true\n');
     expect(world.json(['config', 'list'])).toEqual({ 'claude.stop_inject': true, 'codex.stop_inject': true });
-    for (const words of [['config', 'set', 'claude.colour', 'red'], ['config', 'set', 'claude.stop_inject', 'maybe'], ['config', 'get', 'nothing']]) {
+    for (const words of [
+      ['config', 'set', 'claude.colour', 'red'],
+      ['config', 'set', 'claude.stop_inject', 'maybe'],
+      ['config', 'get', 'nothing'],
+    ]) {
       expect(world.agentbus(words)).toMatchObject({ code: 2, err: expect.stringContaining('AB-1003') as string });
     }
     writeFileSync(file, 'not toml [');
@@ -130,7 +139,10 @@ describe('completion', () => {
   it('is a script that its shell accepts and that completes commands', async () => {
     const { spawnSync } = await import('node:child_process');
     const script = world.agentbus(['completion', 'bash']).out;
-    const ran = spawnSync('bash', ['-c', `${script}\nCOMP_WORDS=(agentbus re); COMP_CWORD=1; _agentbus; echo "\${COMPREPLY[@]}"`], { encoding: 'utf8', env: { PATH: world.env['PATH'] } });
+    const ran = spawnSync('bash', ['-c', `${script}\nCOMP_WORDS=(agentbus re); COMP_CWORD=1; _agentbus; echo "\${COMPREPLY[@]}"`], {
+      encoding: 'utf8',
+      env: { PATH: world.env['PATH'] },
+    });
     expect(ran.stdout.trim().split(' ')).toEqual(['reply', 'resolve', 'rename', 'resume', 'records']);
     for (const shell of ['zsh', 'fish']) expect(world.agentbus(['completion', shell])).toMatchObject({ code: 0, err: '' });
     expect(world.agentbus(['completion', 'csh']).code).toBe(2);

@@ -64,7 +64,8 @@ describe('one daemon per home', () => {
     world.json(['daemon', 'start']);
     const mode = (path: string): number => statSync(join(world.bus, path)).mode & 0o777;
     expect([mode('.'), mode('run'), mode('keys')]).toEqual([0o700, 0o700, 0o700]);
-    for (const file of ['run/token', 'run/control.sock', 'run/claude.sock', 'keys/device.json', 'agentbus.db', 'hub.db']) expect(mode(file) & 0o077).toBe(0);
+    for (const file of ['run/token', 'run/control.sock', 'run/claude.sock', 'keys/device.json', 'agentbus.db', 'hub.db'])
+      expect(mode(file) & 0o077).toBe(0);
   });
 
   it('refuses a home whose directory for sockets belongs to nobody it trusts', () => {
@@ -110,7 +111,11 @@ describe('a stopped daemon (SIGSTOP)', () => {
     process.kill(pid, 'SIGSTOP');
     try {
       for (const event of ['UserPromptSubmit', 'Stop', 'SessionStart']) {
-        expect(await world.hook('claude', event, session.payload(event, { prompt: 'x', source: 'resume' }), { env: session.env })).toEqual({ code: 0, out: '', err: '' });
+        expect(await world.hook('claude', event, session.payload(event, { prompt: 'x', source: 'resume' }), { env: session.env })).toEqual({
+          code: 0,
+          out: '',
+          err: '',
+        });
       }
     } finally {
       process.kill(pid, 'SIGCONT');

@@ -28,7 +28,9 @@ describe('the installed hook', () => {
 
   it('says nothing when the inbox is empty, at every event', async () => {
     const session = fakeClaude(world);
-    expect(contextOf((await session.start()).out)).toMatch(/^AgentBus connected as agent:\/\/local\/shop\/claude(-\d+)?\. 0 unread messages\./);
+    expect(contextOf((await session.start()).out)).toMatch(
+      /^AgentBus connected as agent:\/\/local\/shop\/claude(-\d+)?\. 0 unread messages\./,
+    );
     for (const event of ['UserPromptSubmit', 'Stop', 'SessionEnd']) {
       const ran = await world.hook('claude', event, session.payload(event, event === 'UserPromptSubmit' ? { prompt: 'hi' } : {}));
       expect(ran).toEqual({ code: 0, out: '', err: '' });
@@ -61,12 +63,25 @@ describe('the installed hook', () => {
     const second = await session.prompt('two');
     expect(contextOf(second.out)).toContain(`id="${id}"`);
     expect(contextOf(second.out)).toContain('redelivery="true"');
-    expect(world.json<{ steps: { state: string }[] }>(['trace', id]).steps.map((step) => step.state)).toEqual(['accepted', 'delivered', 'offered', 'missed', 'offered']);
+    expect(world.json<{ steps: { state: string }[] }>(['trace', id]).steps.map((step) => step.state)).toEqual([
+      'accepted',
+      'delivered',
+      'offered',
+      'missed',
+      'offered',
+    ]);
   });
 });
 
 describe('bad input', () => {
-  const good = { session_id: 's', transcript_path: '/nowhere/x.jsonl', cwd: '/', hook_event_name: 'UserPromptSubmit', prompt: 'hi', prompt_id: 'p' };
+  const good = {
+    session_id: 's',
+    transcript_path: '/nowhere/x.jsonl',
+    cwd: '/',
+    hook_event_name: 'UserPromptSubmit',
+    prompt: 'hi',
+    prompt_id: 'p',
+  };
   const deep = `{"session_id":"s","hook_event_name":"UserPromptSubmit","tool_input":${'['.repeat(5000)}${']'.repeat(5000)}}`;
   const inputs: Record<string, Buffer> = {
     nothing: Buffer.alloc(0),
@@ -74,7 +89,11 @@ describe('bad input', () => {
     'a BOM alone': Buffer.from([0xef, 0xbb, 0xbf]),
     'a BOM before JSON': Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), Buffer.from(JSON.stringify(good))]),
     'UTF-16': Buffer.from(JSON.stringify(good), 'utf16le'),
-    'invalid UTF-8': Buffer.concat([Buffer.from('{"session_id":"s","hook_event_name":"UserPromptSubmit","prompt":"'), Buffer.from([0xff, 0xfe, 0x80]), Buffer.from('"}')]),
+    'invalid UTF-8': Buffer.concat([
+      Buffer.from('{"session_id":"s","hook_event_name":"UserPromptSubmit","prompt":"'),
+      Buffer.from([0xff, 0xfe, 0x80]),
+      Buffer.from('"}'),
+    ]),
     'a lone surrogate': Buffer.from('{"session_id":"s","hook_event_name":"UserPromptSubmit","prompt":"\\ud800"}'),
     truncated: Buffer.from(JSON.stringify(good).slice(0, 60)),
     'an array': Buffer.from('[1,2]'),
@@ -99,7 +118,12 @@ describe('bad input', () => {
     await session.start();
     const ran = await world.hook('claude', 'UserPromptSubmit', session.payload('UserPromptSubmit', { prompt: 'x' }), { keepOpen: true });
     expectWholeOrNothing(ran);
-    expectWholeOrNothing(await world.hook('claude', 'SessionStart', session.payload('SessionStart', { source: 'resume' }), { keepOpen: true, env: session.env }));
+    expectWholeOrNothing(
+      await world.hook('claude', 'SessionStart', session.payload('SessionStart', { source: 'resume' }), {
+        keepOpen: true,
+        env: session.env,
+      }),
+    );
   });
 
   it('takes a slow payload in pieces of three bytes, cut inside characters', async () => {
@@ -107,7 +131,10 @@ describe('bad input', () => {
     const address = /agent:\/\/\S+[a-z0-9]/.exec(contextOf((await session.start()).out))![0];
     const { id } = world.json<{ id: string }>(['send', address, 'slowly']);
     const bytes = Buffer.from(JSON.stringify(session.payload('UserPromptSubmit', { prompt: 'grüße 😀' })));
-    const chunks = Array.from({ length: Math.ceil(bytes.length / 3) }, (_, at) => ({ after: 2, bytes: bytes.subarray(at * 3, at * 3 + 3) }));
+    const chunks = Array.from({ length: Math.ceil(bytes.length / 3) }, (_, at) => ({
+      after: 2,
+      bytes: bytes.subarray(at * 3, at * 3 + 3),
+    }));
     expect((await world.hook('claude', 'UserPromptSubmit', null, { chunks })).out).toContain(id);
   });
 
@@ -120,7 +147,9 @@ describe('the launcher', () => {
   it('works with a bare environment', async () => {
     const session = fakeClaude(world);
     const bare = { PATH: '/usr/bin:/bin', HOME: '', AGENTBUS_HOME: '' };
-    const ran = await world.hook('claude', 'SessionStart', session.payload('SessionStart', { source: 'startup' }), { env: { ...session.env, ...bare } });
+    const ran = await world.hook('claude', 'SessionStart', session.payload('SessionStart', { source: 'startup' }), {
+      env: { ...session.env, ...bare },
+    });
     expect(contextOf(ran.out)).toContain('AgentBus connected as');
   });
 
@@ -128,7 +157,8 @@ describe('the launcher', () => {
     const own = installed();
     try {
       rmSync(`${own.bus}/bin/agentbus-hook`);
-      for (const event of ['SessionStart', 'UserPromptSubmit', 'Stop']) expect(await own.hook('claude', event, {})).toEqual({ code: 0, out: '', err: '' });
+      for (const event of ['SessionStart', 'UserPromptSubmit', 'Stop'])
+        expect(await own.hook('claude', event, {})).toEqual({ code: 0, out: '', err: '' });
     } finally {
       own.close();
     }

@@ -72,7 +72,9 @@ describe('lifecycle invariants', () => {
   it('4: presence is a hint: a session that died without a word leaves its slot to the next, its mail included', async () => {
     const cli = processOfItsOwn();
     const { address } = await started({ CLAUDE_PID: cli.pid });
-    const presence = (): string => world.json<{ agents: { address: string; presence: string }[] }>(['agents']).agents.find((agent) => agent.address === address)!.presence;
+    const presence = (): string =>
+      world.json<{ agents: { address: string; presence: string }[] }>(['agents']).agents.find((agent) => agent.address === address)!
+        .presence;
     expect(presence()).toBe('idle');
     await cli.die();
     await until('it is seen as gone', () => presence() === 'offline');
@@ -137,7 +139,9 @@ describe('a session’s turns', () => {
     expect(contextOf(again.out)).toContain(`id="${id}"`);
     expect(contextOf(again.out)).toContain('redelivery="true"');
     await world.hook('claude', 'Stop', session.payload('Stop', { stop_hook_active: false }));
-    expect((await world.hook('claude', 'SessionStart', session.payload('SessionStart', { source: 'compact' }), { env: session.env })).out).toBe('');
+    expect(
+      (await world.hook('claude', 'SessionStart', session.payload('SessionStart', { source: 'compact' }), { env: session.env })).out,
+    ).toBe('');
   });
 });
 

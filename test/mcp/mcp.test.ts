@@ -47,7 +47,9 @@ describe('the tools', () => {
   it('find an agent, send to it, and say when it will be seen', async () => {
     const client = connect();
     expect((await client.tool('find_agent', { query: 'shop/claude' })).text).toContain(address);
-    expect((await client.tool('send', { to: 'people/root', text: 'hello person' })).text).toMatch(/^Sent msg_\w+ to agent:\/\/local\/people\/root \(delivered\)\. It will be seen: person/);
+    expect((await client.tool('send', { to: 'people/root', text: 'hello person' })).text).toMatch(
+      /^Sent msg_\w+ to agent:\/\/local\/people\/root \(delivered\)\. It will be seen: person/,
+    );
     expect((await client.tool('send', { to: 'nobody-here', text: 'x' })).text).toContain('AB-5001');
   });
 
@@ -99,8 +101,18 @@ describe('identity', () => {
     const rollout = `${world.home}/.codex/sessions/rollout-x.jsonl`;
     const { mkdirSync, writeFileSync } = await import('node:fs');
     mkdirSync(`${world.home}/.codex/sessions`, { recursive: true });
-    writeFileSync(rollout, `${JSON.stringify({ type: 'event_msg', payload: { type: 'task_started', turn_attribution: { turn_trigger: 'user' } } })}\n`);
-    await world.hook('codex', 'SessionStart', { session_id: 'thread-1', transcript_path: rollout, cwd: world.project, hook_event_name: 'SessionStart', source: 'startup', permission_mode: 'default' });
+    writeFileSync(
+      rollout,
+      `${JSON.stringify({ type: 'event_msg', payload: { type: 'task_started', turn_attribution: { turn_trigger: 'user' } } })}\n`,
+    );
+    await world.hook('codex', 'SessionStart', {
+      session_id: 'thread-1',
+      transcript_path: rollout,
+      cwd: world.project,
+      hook_event_name: 'SessionStart',
+      source: 'startup',
+      permission_mode: 'default',
+    });
     const client = connect('codex', { CODEX_THREAD_ID: 'another' });
     expect((await client.tool('send', { to: address, text: 'from codex' }, { threadId: 'thread-1' })).text).toContain('Sent msg_');
     expect((await session.prompt('who?')).out).toContain('agent://local/shop/codex');
@@ -126,7 +138,10 @@ describe('the process', () => {
     client.child.stdin!.end();
     expect(await client.exited).toBe(0);
 
-    const wrapper = spawn('/bin/sh', ['-c', `'${world.bus}/bin/agentbus-mcp' claude & echo $!; sleep 60 <&0 & wait`], { env: world.env, stdio: ['pipe', 'pipe', 'ignore'] });
+    const wrapper = spawn('/bin/sh', ['-c', `'${world.bus}/bin/agentbus-mcp' claude & echo $!; sleep 60 <&0 & wait`], {
+      env: world.env,
+      stdio: ['pipe', 'pipe', 'ignore'],
+    });
     let out = '';
     wrapper.stdout.on('data', (chunk: Buffer) => (out += chunk.toString('utf8')));
     const pid = Number(await until('the pid', () => /\d+/.exec(out)?.[0]));

@@ -39,7 +39,9 @@ export function hookConfigOf(home: string, harness: string): string {
 
 /** The commands that install wrote, by event. */
 export function writtenCommands(home: string, harness: string): Record<string, string> {
-  const config = JSON.parse(readFileSync(hookConfigOf(home, harness), 'utf8')) as { hooks: Record<string, { hooks: { command: string }[] }[]> };
+  const config = JSON.parse(readFileSync(hookConfigOf(home, harness), 'utf8')) as {
+    hooks: Record<string, { hooks: { command: string }[] }[]>;
+  };
   return Object.fromEntries(Object.entries(config.hooks).map(([event, groups]) => [event, groups.at(-1)!.hooks.at(-1)!.command]));
 }
 
@@ -71,7 +73,12 @@ export function installed(options: { name?: string; install?: string[] } = {}): 
   const env = { HOME: home, PATH: process.env['PATH'] ?? '/usr/bin:/bin', AGENTBUS_HOME: bus, AGENTBUS_NO_AUTO_JOIN: '1' };
 
   function agentbus(words: string[], extra: Record<string, string> = {}): Ran {
-    const ran = spawnSync(process.execPath, [BIN, ...words], { env: { ...env, ...extra }, cwd: project, encoding: 'utf8', timeout: 20_000 });
+    const ran = spawnSync(process.execPath, [BIN, ...words], {
+      env: { ...env, ...extra },
+      cwd: project,
+      encoding: 'utf8',
+      timeout: 20_000,
+    });
     return { code: ran.status, out: ran.stdout, err: ran.stderr };
   }
 
@@ -85,7 +92,11 @@ export function installed(options: { name?: string; install?: string[] } = {}): 
     const command = writtenCommands(home, harness)[event];
     if (command === undefined) throw new Error(`no hook for ${event}`);
     return new Promise((resolve, reject) => {
-      const child = spawn('/bin/sh', ['-c', command], { env: { ...env, ...hookOptions.env }, cwd: project, stdio: ['pipe', 'pipe', 'pipe'] });
+      const child = spawn('/bin/sh', ['-c', command], {
+        env: { ...env, ...hookOptions.env },
+        cwd: project,
+        stdio: ['pipe', 'pipe', 'pipe'],
+      });
       let out = '';
       let err = '';
       child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString('utf8')));
@@ -120,7 +131,10 @@ export function installed(options: { name?: string; install?: string[] } = {}): 
 }
 
 /** Waits until `check` gives something; fails with `what` after 10 s. */
-export async function until<T>(what: string, check: () => T | null | undefined | false | Promise<T | null | undefined | false>): Promise<T> {
+export async function until<T>(
+  what: string,
+  check: () => T | null | undefined | false | Promise<T | null | undefined | false>,
+): Promise<T> {
   const end = Date.now() + 10_000;
   for (;;) {
     const value = await check();

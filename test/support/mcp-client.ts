@@ -11,7 +11,11 @@ export interface McpClient {
 }
 
 export function mcpClient(world: Installed, harness: string, env: Record<string, string> = {}): McpClient {
-  const child = spawn(`${world.bus}/bin/agentbus-mcp`, [harness], { env: { ...world.env, ...env }, cwd: world.project, stdio: ['pipe', 'pipe', 'pipe'] });
+  const child = spawn(`${world.bus}/bin/agentbus-mcp`, [harness], {
+    env: { ...world.env, ...env },
+    cwd: world.project,
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
   const lines: string[] = [];
   const waiting = new Map<number, (answer: Record<string, unknown>) => void>();
   let buffer = '';
@@ -36,7 +40,11 @@ export function mcpClient(world: Installed, harness: string, env: Record<string,
   }
 
   let ready: Promise<unknown> | null = null;
-  async function tool(name: string, args: Record<string, unknown> = {}, meta?: Record<string, unknown>): Promise<{ text: string; isError: boolean }> {
+  async function tool(
+    name: string,
+    args: Record<string, unknown> = {},
+    meta?: Record<string, unknown>,
+  ): Promise<{ text: string; isError: boolean }> {
     ready ??= call('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } });
     await ready;
     const answer = await call('tools/call', { name, arguments: args, ...(meta ? { _meta: meta } : {}) });
