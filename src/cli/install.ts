@@ -1,12 +1,15 @@
 // `agentbus install`: one line per file, then what Codex still wants from the user, then the way back.
 import { defineCommand } from 'citty';
+import { VERSION } from '../core/version.ts';
+import { callDaemon, type Hello } from '../daemon/client.ts';
 import { installHarness, type HarnessReport } from '../install/install.ts';
-import { chooseHarnesses, commandOptions, harnessIds, runEach } from '../install/command.ts';
+import { chooseHarnesses, chosenPlace, commandOptions, harnessIds, placeArgs, runEach } from '../install/command.ts';
 
 export const installCommand = defineCommand({
   meta: { name: 'install', description: 'Add AgentBus to the coding CLIs on this machine' },
   args: {
     harness: { type: 'string', description: 'Only this one; repeat or separate by commas', valueHint: 'id' },
+    ...placeArgs,
     'dry-run': { type: 'boolean', description: 'Print what would change, and change nothing', default: false },
     mcp: {
       type: 'boolean',
@@ -20,38 +23,63 @@ export const installCommand = defineCommand({
   },
   async run({ args, rawArgs }) {
     const options = await commandOptions({
+      ...chosenPlace(args),
       dryRun: args['dry-run'],
       mcp: args.mcp,
       approveSend: args['approve-send'],
       trustCodexHooks: args['trust-codex-hooks'],
     });
     const harnesses = await chooseHarnesses(harnessIds(rawArgs), options);
-    await runEach(harnesses, (harness) => installHarness(harness, options), {
-      json: args.json,
-      describe: (report) => describe(report, args['dry-run']),
-    });
+    const words = options.scope === 'project' ? ' --scope project' : args.home === undefined ? '' : ` --home ${args.home}`;
+    await runEach(
+      harnesses.map((harness) => () => installHarness(harness, options)),
+      {
+        json: args.json,
+        describe: (report) => describe(report, args['dry-run'], words),
+        ...(args['dry-run'] ? {} : { last: () => stopOlder(options.agentbusHome) }),
+      },
+    );
   },
 });
 
-function describe(report: HarnessReport, dryRun: boolean): string {
-  const lines = [`${report.title}${report.version ? ` ${report.version}` : ''}`];
+/** A daemon of another version goes, so that the next hook or command starts this one. */
+async function stopOlder(home: string): Promise<{ json: object; line: string | null }> {
+  try {
+    const { version } = await callDaemon<Hello>(home, '/hello');
+    if (version === VERSION) return { json: {}, line: null };
+    await callDaemon(home, '/stop');
+    return {
+      json: { stoppedDaemon: version },
+      line: `The running daemon is ${version}: it was asked to stop, and the next hook or command starts ${VERSION}.`,
+    };
+  } catch {
+    // None runs, or none that listens to us: nothing to replace.
+    return { json: {}, line: null };
+  }
+}
+
+function describe(report: HarnessReport, dryRun: boolean, words: string): string {
+  const where = report.place === null ? '' : ` in ${report.place}`;
+  const lines = [`${report.title}${report.version ? ` ${report.version}` : ''}${where}`];
   for (const file of report.files) lines.push(dryRun && file.diff !== '' ? file.diff : `  ${file.change} ${file.path}`);
   for (const path of report.launchers) lines.push(`  ${dryRun ? 'would write' : 'wrote'} ${path}`);
   for (const note of report.notes) lines.push(`  note: ${note}`);
   if (dryRun) return lines.join('\n');
-  lines.push(...trustLines(report));
-  lines.push(`  Undo: agentbus uninstall --harness ${report.harness}`);
+  lines.push(...trustLines(report, words));
+  lines.push(`  Undo: agentbus uninstall --harness ${report.harness}${words}`);
   return lines.join('\n');
 }
 
-function trustLines({ trust }: HarnessReport): string[] {
+function trustLines({ trust }: HarnessReport, words: string): string[] {
   if (!trust) return [];
   const count = (status: string): number => trust.filter((entry) => entry.status === status).length;
   const waiting = count('untrusted') + count('modified');
   const lines = [`  ${count('trusted')} of ${trust.length} hooks are trusted by Codex.`];
   if (waiting > 0) {
     lines.push(`  ${waiting} run only once you trust them: start codex once and choose "Trust all and continue" (or /hooks, then t),`);
-    lines.push("  or run `agentbus install --harness codex --trust-codex-hooks`, which marks AgentBus's own hooks and no others.");
+    lines.push(
+      `  or run \`agentbus install --harness codex${words} --trust-codex-hooks\`, which marks AgentBus's own hooks and no others.`,
+    );
   }
   if (count('disabled') > 0) lines.push(`  ${count('disabled')} are disabled in Codex's config and stay so; /hooks turns them on.`);
   return lines;

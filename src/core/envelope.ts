@@ -14,7 +14,12 @@ export function priorityRank(priority: Priority): number {
 
 const address = v.custom<string>(isAddress, 'not an agent address');
 const messageId = v.custom<string>((value) => isId(value, 'msg') || isId(value, 'rct'), 'not a message id');
-const time = v.pipe(v.string(), v.regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/, 'not a UTC time'));
+const time = v.pipe(
+  v.string(),
+  v.regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/, 'not a UTC time'),
+  v.check((text) => Number.isFinite(Date.parse(text)), 'not a UTC time'),
+);
+const MOST_HOPS = 1_000;
 
 /** A CloudEvents 1.0 event with AgentBus's extension attributes. `data` is any JSON value. */
 const EnvelopeSchema = v.object({
@@ -31,7 +36,7 @@ const EnvelopeSchema = v.object({
   priority: v.picklist(PRIORITIES),
   expiretime: time,
   inreplyto: v.optional(messageId),
-  hops: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(1000)),
+  hops: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(MOST_HOPS)),
 });
 
 export type Envelope = v.InferOutput<typeof EnvelopeSchema>;
@@ -78,19 +83,28 @@ export function buildEnvelope(draft: Draft, now: number): Envelope {
     priority: draft.priority ?? 'normal',
     expiretime: new Date(now + expiresIn).toISOString(),
     ...(draft.inReplyTo === undefined ? {} : { inreplyto: draft.inReplyTo }),
-    hops: draft.hops ?? 0,
+    // Bounded, so that nobody's count keeps a recipient from answering.
+    hops: Math.min(draft.hops ?? 0, MOST_HOPS),
   });
 }
 
 /** The value as an envelope; AB-7001 names the first attribute that breaks the grammar. */
 export function checkEnvelope(value: unknown): Envelope {
   const result = v.safeParse(EnvelopeSchema, value);
-  if (result.success) return result.output;
-  const issue = result.issues[0];
-  const where = issue.path?.map((item) => String(item.key)).join('.') ?? 'envelope';
+  if (!result.success) {
+    const issue = result.issues[0];
+    return refuse(issue.path?.map((item) => String(item.key)).join('.') ?? 'envelope', issue.message);
+  }
+  const { time: sent, expiretime } = result.output;
+  // Receivers remember ids for as long as a message can live, so that has a bound.
+  if (Date.parse(expiretime) - Date.parse(sent) > LIMITS.expiryMax) refuse('expiretime', 'more than 30 days after time');
+  return result.output;
+}
+
+function refuse(attribute: string, what: string): never {
   throw new AgentBusError(
     'AB-7001',
-    `envelope attribute ${where}: ${issue.message}`.slice(0, 200),
+    `envelope attribute ${attribute}: ${what}`.slice(0, 200),
     'docs/protocol.md has the grammar of each attribute',
   );
 }

@@ -28,13 +28,15 @@ export function measure(text: string, unit: SizeUnit): number {
 }
 
 function attribute(value: string): string {
-  return wellFormed(value)
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-    // oxlint-disable-next-line no-control-regex
-    .replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]|\p{Cf}/gu, (char) => `&#${char.codePointAt(0)};`);
+  return (
+    wellFormed(value)
+      .replaceAll('&', '&amp;')
+      .replaceAll('<', '&lt;')
+      .replaceAll('>', '&gt;')
+      .replaceAll('"', '&quot;')
+      // oxlint-disable-next-line no-control-regex
+      .replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]|\p{Cf}/gu, (char) => `&#${char.codePointAt(0)};`)
+  );
 }
 
 function escapeUnits(text: string): string {
@@ -72,9 +74,14 @@ To inspect delivery: \`agentbus trace ${input.id}\`.
 ${CLOSE}`;
 }
 
-/** A cut inside `\u003c` would leave half an escape behind: drop it. */
+/** A cut inside an escape, or between the two of a surrogate pair, would leave half of it behind: drop that. */
 function dropHalfEscape(payload: string): string {
-  return payload.replace(/\\(?:u[0-9a-f]{0,3})?$/i, '');
+  const slash = payload.lastIndexOf('\\');
+  let run = slash;
+  while (run > 0 && payload[run - 1] === '\\') run--;
+  // Of a run of backslashes the second of each pair is text: only an odd one begins an escape.
+  if (slash < 0 || (slash - run) % 2 === 1) return payload;
+  return /^\\(?:u[0-9a-f]{0,3}|ud[89ab][0-9a-f]{2})?$/i.test(payload.slice(slash)) ? payload.slice(0, slash) : payload;
 }
 
 export interface Frame {

@@ -15,10 +15,22 @@ function bad(what: string): never {
   );
 }
 
-/** Signs an envelope as flattened JWS JSON (RFC 7515). The text is what travels and what is stored. */
+/** The envelope as text that every receiver accepts. Throws AB-7001. */
+function serialise(envelope: Envelope): string {
+  let text: string;
+  try {
+    text = JSON.stringify(envelope);
+  } catch {
+    throw new AgentBusError('AB-7001', 'the data can not be written as JSON', 'send plain JSON, nested at most 200 levels deep');
+  }
+  parseStrictJson(text);
+  return text;
+}
+
+/** Signs an envelope as flattened JWS JSON (RFC 7515). The text is what travels and what is stored. Throws AB-7001, AB-7003. */
 export function signEnvelope(envelope: Envelope, deviceId: string, key: KeyObject): string {
   const header = Buffer.from(JSON.stringify({ alg: 'EdDSA', kid: deviceId, typ: TYP })).toString('base64url');
-  const payload = Buffer.from(JSON.stringify(envelope)).toString('base64url');
+  const payload = Buffer.from(serialise(envelope)).toString('base64url');
   const signature = signBytes(null, Buffer.from(`${header}.${payload}`), key).toString('base64url');
   const jws = JSON.stringify({ payload, protected: header, signature });
   if (Buffer.byteLength(jws) > LIMITS.envelopeBytes) {
@@ -71,7 +83,10 @@ export function openJws(jws: string, publicKey: (deviceId: string) => KeyObject 
   const key = publicKey(kid);
   if (!key) bad(`unknown device ${kid}`);
   const signed = Buffer.from(`${parts['protected']!}.${parts['payload']!}`);
-  if (!verifyBytes(null, signed, key, Buffer.from(parts['signature']!, 'base64url'))) bad('wrong signature');
+  const signature = Buffer.from(parts['signature']!, 'base64url');
+  // Decoding forgives what is no base64url; a second spelling would make a second message of one.
+  if (signature.toString('base64url') !== parts['signature']) bad('not base64url');
+  if (!verifyBytes(null, signed, key, signature)) bad('wrong signature');
   return { envelope: checkEnvelope(parseStrictJson(payload)), deviceId: kid };
 }
 
@@ -87,24 +102,21 @@ export function rawPublicKey(key: KeyObject): string {
   return jwk.x!;
 }
 
-// The eight points of small order on edwards25519, little-endian: a signature under one of them
-// can be made to fit any message, so such a key is never enrolled.
-const SMALL_ORDER = new Set([
-  '0100000000000000000000000000000000000000000000000000000000000000',
-  'ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
-  '0000000000000000000000000000000000000000000000000000000000000000',
-  '0000000000000000000000000000000000000000000000000000000000000080',
-  '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
-  '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc85',
-  'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
-  'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa',
-  'ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff',
-  '0100000000000000000000000000000000000000000000000000000000000080',
-]);
+const PRIME = 2n ** 255n - 19n;
+const ORDER_8 = 0x7a03ac9277fdc74ec6cc392cfa53202a0f67100d760b3cba4fd84d3d706a17c7n;
+// The y of the points of small order on edwards25519: a signature under one of them can be made to
+// fit any message, so such a key is never enrolled. The sign bit says nothing about it.
+const SMALL_ORDER: ReadonlySet<bigint> = new Set([0n, 1n, PRIME - 1n, ORDER_8, PRIME - ORDER_8]);
+
+function isUsable(bytes: Buffer): boolean {
+  const y = BigInt(`0x${Buffer.from(bytes.toReversed()).toString('hex')}`) & (2n ** 255n - 1n);
+  // A y beyond the prime is a second spelling of a small one, and read as that.
+  return y < PRIME && !SMALL_ORDER.has(y);
+}
 
 /** A directory key as a KeyObject. Throws AB-4001 for a wrong length or a point of small order. */
 export function publicKeyFromRaw(raw: string): KeyObject {
   const bytes = Buffer.from(raw, 'base64url');
-  if (bytes.length !== 32 || SMALL_ORDER.has(bytes.toString('hex'))) bad('not a usable Ed25519 key');
+  if (bytes.length !== 32 || !isUsable(bytes)) bad('not a usable Ed25519 key');
   return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: raw }, format: 'jwk' });
 }

@@ -154,8 +154,9 @@ export function joinSession(
     root,
     transcript: event.transcript,
     pid: harness.pid(handed),
-    model: event.model,
-    env: handed,
+    model: null,
+    // The rest of what was handed over has been used by now.
+    env: { CLAUDE_CONFIG_DIR: handed.CLAUDE_CONFIG_DIR, CODEX_HOME: handed.CODEX_HOME },
     turn: null,
     turnAt: 0,
     turnHops: 0,

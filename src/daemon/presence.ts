@@ -1,6 +1,7 @@
 import { TYPES } from '../core/envelope.ts';
 import { findHarness } from '../harness/registry.ts';
 import type { AgentRow, InstanceRow } from '../store/contract.ts';
+import { redact } from '../record/redact.ts';
 import type { Bus } from './bus.ts';
 import { holds } from './identity.ts';
 
@@ -45,7 +46,7 @@ export function viewAgent(bus: Bus, agent: AgentRow): AgentView {
     badges: harness ? Object.keys(harness.inject).filter((place) => place !== 'session-start') : [],
     unread: bus.store.unreadCount(agent.address, bus.now()),
     lastSeen: holder ? new Date(holder.seenAt).toISOString() : null,
-    cwd: holder?.cwd ?? null,
+    cwd: holder?.cwd ? redact(holder.cwd) : null,
     model: holder?.model ?? null,
     headless: holder?.headless ?? false,
   };

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { parseAddress } from '../core/address.ts';
-import { buildEnvelope, priorityRank, TYPES } from '../core/envelope.ts';
+import { buildEnvelope, priorityRank, TYPES, type Envelope } from '../core/envelope.ts';
 import { AgentBusError, type ErrorCode } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import { openJws, publicKeyFromRaw, readJws, signEnvelope } from '../core/jws.ts';
 import type { Delivery, HubReceipt } from '../hub/store.ts';
-import type { OutboxRow, Store } from '../store/contract.ts';
+import type { InboxRow, OutboxRow, ReceiptRow, Store } from '../store/contract.ts';
 import type { Device } from './device.ts';
 import type { Link } from './link.ts';
 
@@ -25,11 +25,10 @@ export interface Pump {
 }
 
 const BATCH = 200;
-const INBOUND = 'hub';
 
-/** 1 s, doubling up to 10 min, with up to a quarter of jitter. */
+/** Whole ms: 1 s, doubling up to 10 min, with up to a quarter of jitter. */
 export function backoff(attempts: number, random: number): number {
-  return Math.min(600_000, 1_000 * 2 ** Math.min(attempts, 20)) * (1 + random / 4);
+  return Math.floor(Math.min(600_000, 1_000 * 2 ** Math.min(attempts, 20)) * (1 + random / 4));
 }
 
 // Refusals that another try can't change; everything else is tried again.
@@ -45,6 +44,26 @@ const FINAL: ReadonlySet<ErrorCode> = new Set([
   'AB-7003',
   'AB-7004',
 ]);
+
+function isFinal(error: unknown): error is AgentBusError {
+  return error instanceof AgentBusError && FINAL.has(error.code);
+}
+
+function receiptEnvelope(row: ReceiptRow, message: InboxRow): Envelope {
+  return buildEnvelope(
+    {
+      id: row.id,
+      from: message.recipient,
+      to: message.source,
+      type: TYPES.receipt,
+      inReplyTo: message.id,
+      conversation: message.conversation,
+      traceparent: readJws(message.jws).traceparent,
+      data: { state: row.state, detail: row.detail },
+    },
+    row.at,
+  );
+}
 
 export function createPump(context: PumpContext): Pump {
   const { store, link, device, now } = context;
@@ -73,7 +92,7 @@ export function createPump(context: PumpContext): Pump {
         await link.submit(row.jws);
         store.promise(() => store.settleOutbox(row.id, 'sent', null));
       } catch (error) {
-        if (error instanceof AgentBusError && FINAL.has(error.code)) deadLetter(row, error);
+        if (isFinal(error)) deadLetter(row, error);
         else {
           waiting.add(row.recipient);
           store.mark(() => store.retryOutbox(row.id, now() + backoff(row.attempts, Math.random()), String(error)));
@@ -89,23 +108,10 @@ export function createPump(context: PumpContext): Pump {
         store.mark(() => store.receiptSent(row.id));
         continue;
       }
-      const envelope = buildEnvelope(
-        {
-          id: row.id,
-          from: message.recipient,
-          to: message.source,
-          type: TYPES.receipt,
-          inReplyTo: message.id,
-          conversation: message.conversation,
-          traceparent: readJws(message.jws).traceparent,
-          data: { state: row.state, detail: row.detail },
-        },
-        row.at,
-      );
       try {
-        await link.submitReceipt(signEnvelope(envelope, device.id, device.key));
+        await link.submitReceipt(signEnvelope(receiptEnvelope(row, message), device.id, device.key));
       } catch (error) {
-        if (!(error instanceof AgentBusError)) throw error;
+        if (!isFinal(error)) throw error;
         context.log('receipt refused', { code: error.code, state: row.state });
       }
       store.mark(() => store.receiptSent(row.id));
@@ -124,17 +130,16 @@ export function createPump(context: PumpContext): Pump {
     let kid = '';
     try {
       const header = JSON.parse(Buffer.from((JSON.parse(delivery.body) as { protected: string }).protected, 'base64url').toString()) as {
-        kid: string;
+        kid: unknown;
       };
-      kid = header.kid;
+      if (typeof header.kid === 'string') kid = header.kid;
     } catch {
       // openJws below refuses it with the right words.
     }
     const raw = await keyOf(kid);
     const { envelope } = openJws(delivery.body, () => (raw === null ? null : publicKeyFromRaw(raw)));
-    const result = store.promise(() => {
-      store.setCursor(INBOUND, delivery.seq);
-      return store.addInbox({
+    const result = store.promise(() =>
+      store.addInbox({
         workspace: parseAddress(envelope.subject)!.workspace,
         source: envelope.source,
         id: envelope.id,
@@ -148,8 +153,8 @@ export function createPump(context: PumpContext): Pump {
         digest: createHash('sha256').update(delivery.body).digest('hex'),
         receivedAt: now(),
         expiresAt: Date.parse(envelope.expiretime),
-      });
-    });
+      }),
+    );
     if (result === 'conflict') context.log('another message under a known id was refused', { id: envelope.id });
     return result === 'new' ? envelope.subject : null;
   }
@@ -157,7 +162,6 @@ export function createPump(context: PumpContext): Pump {
   function takeReceipt(delivery: Delivery): void {
     const receipt = JSON.parse(delivery.body) as HubReceipt;
     store.mark(() => {
-      store.setCursor(INBOUND, delivery.seq);
       const sender = store.outboxMessage(receipt.messageId)?.sender ?? null;
       store.addReceipt({
         id: receipt.id,
@@ -172,22 +176,28 @@ export function createPump(context: PumpContext): Pump {
     });
   }
 
+  // Everything up to here is acknowledged. Kept in memory alone: what was taken in but not acknowledged
+  // comes again after a crash, the inbox knows it, and its sender learns of the delivery after all.
+  let acknowledged = 0;
+
   async function takeIn(): Promise<boolean> {
-    const deliveries = await link.pull(store.cursor(INBOUND), BATCH);
+    const deliveries = await link.pull(acknowledged, BATCH);
     for (const delivery of deliveries) {
-      let recipient: string | null = null;
+      let refusal: AgentBusError | null = null;
       try {
         if (delivery.kind === 'receipt') takeReceipt(delivery);
-        else recipient = await takeMessage(delivery);
+        else {
+          const recipient = await takeMessage(delivery);
+          if (recipient !== null) context.onMessage(recipient);
+        }
       } catch (error) {
-        if (!(error instanceof AgentBusError) || error.code === 'AB-3002') throw error;
+        if (!isFinal(error)) throw error;
+        refusal = error;
         context.log('delivery refused', { code: error.code, message: error.message });
-        store.promise(() => store.setCursor(INBOUND, delivery.seq));
-        await link.nak(delivery.seq, `${error.code} ${error.message}`);
-        continue;
       }
-      await link.ack([delivery.seq]);
-      if (recipient !== null) context.onMessage(recipient);
+      if (refusal) await link.nak(delivery.seq, `${refusal.code} ${refusal.message}`);
+      else await link.ack([delivery.seq]);
+      acknowledged = delivery.seq;
     }
     return deliveries.length > 0;
   }

@@ -7,7 +7,7 @@ import type { Settings } from '../daemon/settings.ts';
 import { addReceipt, composeBatch, promptHash, storeOffers, type Batch } from '../drain/offer.ts';
 import { selectMessages, waitsForHuman, type Place } from '../drain/select.ts';
 import { settle, type SettleContext } from '../drain/settle.ts';
-import { recordsOf } from '../record/record.ts';
+import { plainName, recordsOf } from '../record/record.ts';
 import type { InboxRow, InstanceRow } from '../store/contract.ts';
 
 export interface HookContext extends SettleContext, IdentityContext {
@@ -70,7 +70,7 @@ function progressed(instance: InstanceRow, event: HookEvent, human: boolean, now
     ...instance,
     seenAt: now,
     transcript: event.transcript ?? instance.transcript,
-    model: event.model ?? instance.model,
+    model: plainName(event.model) ?? instance.model,
   };
   if (event.subagent) return next;
   if (event.kind === 'prompt') {

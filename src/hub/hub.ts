@@ -52,6 +52,10 @@ export interface Hub {
   watch(device: string, onNews: () => void): () => void;
 }
 
+function idInUse(id: string): AgentBusError {
+  return new AgentBusError('AB-5005', `${id} was used for another message`, 'every message needs an id of its own');
+}
+
 export function createHub(store: HubStore, now: () => number): Hub {
   const watchers = new Map<string, Set<() => void>>();
 
@@ -139,6 +143,8 @@ export function createHub(store: HubStore, now: () => number): Hub {
     const workspace = recipient.workspace;
     const digest = createHash('sha256').update(jws).digest('hex');
     const known = await store.message(workspace, envelope.id);
+    // Receipts and replies name a message by its id alone, so within a workspace that has to be one message.
+    if (known && known.source !== envelope.source) throw idInUse(envelope.id);
     if (!known) await checkLimits(envelope);
     const { result } = await store.addMessage({
       workspace,
@@ -152,8 +158,7 @@ export function createHub(store: HubStore, now: () => number): Hub {
       acceptedAt: now(),
       expiresAt: Date.parse(envelope.expiretime),
     });
-    if (result === 'conflict')
-      throw new AgentBusError('AB-5005', `${envelope.id} was used for another message`, 'every message needs an id of its own');
+    if (result === 'conflict') throw idInUse(envelope.id);
     if (result === 'new') {
       await report({ workspace, id: envelope.id, source: envelope.source, recipient: envelope.subject }, 'accepted', {});
       wake(recipient.device);

@@ -3,7 +3,7 @@ import { isAbsolute, relative, resolve } from 'node:path';
 import type { HookEvent, ToolCall } from '../core/harness.ts';
 import { newId } from '../core/ids.ts';
 import type { InstanceRow, RecordRow } from '../store/contract.ts';
-import { redactJson } from './redact.ts';
+import { redact, redactJson } from './redact.ts';
 
 /**
  * `agentbus.session.record.v1`: what a session did, by an allow-list of fields, none of which is free
@@ -64,8 +64,10 @@ export function commandName(command: string): { program: string; subcommand?: st
   return subcommand !== undefined && SUBCOMMANDS[program]!.includes(subcommand) ? { program, subcommand } : { program };
 }
 
-function plainName(name: string | null, longest = 80): string | undefined {
+/** A name out of a payload (tool, model) as far as it looks like one and like no secret; else `other`. */
+export function plainName(name: string | null, longest = 80): string | undefined {
   if (name === null) return undefined;
+  if (redact(name) !== name) return 'other';
   return /^[A-Za-z0-9][A-Za-z0-9_.:/@-]*$/.test(name) && name.length <= longest ? name : 'other';
 }
 
