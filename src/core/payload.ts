@@ -50,6 +50,7 @@ export function toolCall(source: Json, ok: boolean): ToolCall | null {
   };
 }
 
+const REASONS = ['clear', 'resume', 'logout', 'prompt_input_exit', 'other'] as const;
 const SOURCES = ['startup', 'resume', 'clear', 'compact', 'fork'] as const;
 
 /**
@@ -61,6 +62,7 @@ export function baseEvent(payload: Json, kinds: Readonly<Record<string, EventKin
   const sessionKey = text(payload['session_id']);
   if (native === null || sessionKey === null || sessionKey.length > 128 || !Object.hasOwn(kinds, native)) return null;
   const source = text(payload['source']);
+  const reason = text(payload['reason']);
   return {
     kind: kinds[native]!,
     native,
@@ -70,7 +72,7 @@ export function baseEvent(payload: Json, kinds: Readonly<Record<string, EventKin
     turn: null,
     subagent: payload['agent_id'] !== undefined && payload['agent_id'] !== null,
     source: SOURCES.find((known) => known === source) ?? null,
-    reason: text(payload['reason']),
+    reason: reason === null ? null : (REASONS.find((known) => known === reason) ?? 'other'),
     prompt: typeof payload['prompt'] === 'string' ? wellFormed(payload['prompt']) : null,
     tools: [],
     stopHookActive: payload['stop_hook_active'] === true,

@@ -157,7 +157,6 @@ export function joinSession(
     model: null,
     // The rest of what was handed over has been used by now.
     env: { CLAUDE_CONFIG_DIR: handed.CLAUDE_CONFIG_DIR, CODEX_HOME: handed.CODEX_HOME },
-    turn: null,
     turnAt: 0,
     turnHops: 0,
     midFrames: 0,

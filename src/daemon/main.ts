@@ -8,6 +8,7 @@ import { record } from '../core/payload.ts';
 import { VERSION } from '../core/version.ts';
 import { findHarness, HARNESSES } from '../harness/registry.ts';
 import { handleHook } from '../hook/handle.ts';
+import { answerProbe, type Via } from '../hook/probe.ts';
 import { redactJson } from '../record/redact.ts';
 import { openBus, type Bus } from './bus.ts';
 import { listenControl } from './control-api.ts';
@@ -48,9 +49,11 @@ function handedOf(value: unknown): HandedEnv {
 /** Opens the sockets. The daemon holds the lock, so whatever lies there is a dead one's. */
 async function openSockets(home: string, bus: Bus, log: Log, token: string, stop: () => void): Promise<void> {
   const watchdog = startWatchdog();
-  function answer(id: string, payload: Record<string, unknown>, handed: HandedEnv | null): string {
+  function answer(id: string, payload: Record<string, unknown>, handed: HandedEnv | null, via: Via): string {
     const harness = findHarness(id);
     if (!harness) return '';
+    const probed = answerProbe(payload, id, via);
+    if (probed !== null) return probed;
     try {
       return watchdog.guard(() => handleHook(bus, harness, payload, handed));
     } catch (error) {
@@ -64,11 +67,11 @@ async function openSockets(home: string, bus: Bus, log: Log, token: string, stop
     return path;
   };
   for (const { id } of HARNESSES)
-    await listenHooks(fresh(hookSocket(home, id)), { values: 1, answer: ([payload]) => answer(id, payload!, null) });
+    await listenHooks(fresh(hookSocket(home, id)), { values: 1, answer: ([payload]) => answer(id, payload!, null, 'nc') });
   await listenHooks(fresh(relaySocket(home)), {
     values: 2,
     answer: ([header, payload]) =>
-      answer(String(header!['harness']), payload!, header!['event'] === 'SessionStart' ? handedOf(header!['env']) : null),
+      answer(String(header!['harness']), payload!, header!['event'] === 'SessionStart' ? handedOf(header!['env']) : null, 'relay'),
   });
   await listenControl(fresh(controlSocket(home)), { bus, token, started: Date.now(), stop });
 }

@@ -74,7 +74,7 @@ function progressed(instance: InstanceRow, event: HookEvent, human: boolean, now
   };
   if (event.subagent) return next;
   if (event.kind === 'prompt') {
-    Object.assign(next, { state: 'busy', turn: event.turn, turnAt: now, turnHops: 0, midFrames: 0, midBytes: 0, stopInTurn: 0 });
+    Object.assign(next, { state: 'busy', turnAt: now, turnHops: 0, midFrames: 0, midBytes: 0, stopInTurn: 0 });
     if (human) next.stopTotal = 0;
   } else if (event.kind === 'post-tool' || event.kind === 'post-tool-failure') next.state = 'busy';
   else if (event.kind === 'stop' || event.kind === 'stop-failure' || event.kind === 'interrupt') next.state = 'idle';
@@ -132,7 +132,10 @@ function inject(context: HookContext, harness: Harness, instance: InstanceRow, e
   // One open offer per event: else a refusal in the harness's record could be either's.
   if (context.store.openOffers(instance.id).some((offer) => offer.state === 'open' && offer.native === event.native)) return nothing;
   const rows = candidates(context, instance.address);
-  noteHeld(context, rows.filter((row) => waitsForHuman(row, place)));
+  noteHeld(
+    context,
+    rows.filter((row) => waitsForHuman(row, place)),
+  );
   const chosen = selectMessages(place, rows);
   if (chosen.length === 0) return nothing;
   const unread = place.kind === 'prompt' ? context.store.unreadCount(instance.address, context.now()) : null;

@@ -51,23 +51,30 @@ function valueOf(text: string, nameAt: number, from: number, closedName: boolean
   const around = text[nameAt - 1];
   if (!closedName && (around === '"' || around === "'")) return { start: from, end: quotedEnd(text, from, around) };
   const before = text.slice(Math.max(0, nameAt - 32), nameAt);
-  return { start: from, end: LINE_BEFORE.test(before) ? lineEnd(text, from) : wordEnd(text, from) };
+  const isLine = text[nameAt] !== '-' && LINE_BEFORE.test(before);
+  return { start: from, end: isLine ? lineEnd(text, from) : wordEnd(text, from) };
 }
 
-function masked(name: string, value: string, mask: string): string | null {
+/** The value with its secret masked; or, where there is none, how much of it to pass over. */
+function judge(name: string, value: string, mask: string): { masked: string } | { pass: number } {
   const scheme = SCHEME.exec(value)?.[0] ?? '';
   const bare = value.slice(scheme.length);
   const fallback = DEFAULT.exec(bare);
-  if (fallback && !isReference(fallback[2]!))
-    return `${scheme}${fallback[1]}${mask}${bare.slice(fallback[1]!.length + fallback[2]!.length)}`;
-  if (value.trim().length < SHORTEST || isReference(bare) || fallback) return null;
-  return /tokens$/i.test(name) && /^\d+\b/.test(value) ? null : mask;
+  if (fallback) {
+    const [whole, opening = '', literal = ''] = fallback;
+    if (isReference(literal)) return { pass: scheme.length + whole.length };
+    return { masked: `${scheme}${opening}${mask}${bare.slice(opening.length + literal.length)}` };
+  }
+  if (isReference(bare)) return { pass: scheme.length + (/^\S+/.exec(bare)?.[0].length ?? 0) };
+  if (value.trim().length < SHORTEST || (/tokens$/i.test(name) && /^\d+\b/.test(value))) return { pass: 0 };
+  return { masked: mask };
 }
 
 /** The values of settings, headers, flags and JSON members whose name says that they are secret. */
 export function maskNamedSecrets(text: string, mask: string): string {
   let out = '';
   let done = 0;
+  NAMED.lastIndex = 0;
   for (let match = NAMED.exec(text); match; match = NAMED.exec(text)) {
     const [, name = '', between = ''] = match;
     const from = match.index + match[0].length;
@@ -78,13 +85,12 @@ export function maskNamedSecrets(text: string, mask: string): string {
       continue;
     }
     const value = valueOf(text, match.index, from, /["'`]/.test(between));
-    const replaced = masked(name, text.slice(value.start, value.end), mask);
-    if (replaced !== null) {
-      out += text.slice(done, value.start) + replaced;
+    const verdict = judge(name, text.slice(value.start, value.end), mask);
+    if ('masked' in verdict) {
+      out += text.slice(done, value.start) + verdict.masked;
       done = value.end;
     }
-    NAMED.lastIndex = replaced === null ? Math.max(from, match.index + 1) : value.end;
+    NAMED.lastIndex = 'masked' in verdict ? value.end : Math.max(from, value.start + verdict.pass);
   }
-  NAMED.lastIndex = 0;
   return out + text.slice(done);
 }

@@ -59,7 +59,8 @@ export function commandName(command: string): { program: string; subcommand?: st
   const words = command.trim().slice(0, 400).split(/\s+/, 12);
   while (words.length > 1 && /^[A-Za-z_][A-Za-z0-9_]*=/.test(words[0]!)) words.shift();
   const program = words[0]!.split('/').at(-1)!.toLowerCase();
-  if (!/^[a-z0-9][a-z0-9._+-]{0,31}$/.test(program) || words[0]!.includes('=')) return { program: 'other' };
+  // A quoted or escaped path with spaces ends in the middle of a directory's name.
+  if (!/^[a-z0-9][a-z0-9._+-]{0,31}$/.test(program) || !/^[\w./+~@-]+$/.test(words[0]!)) return { program: 'other' };
   const subcommand = Object.hasOwn(SUBCOMMANDS, program) ? words.slice(1).find((word) => !word.startsWith('-')) : undefined;
   return subcommand !== undefined && SUBCOMMANDS[program]!.includes(subcommand) ? { program, subcommand } : { program };
 }
@@ -72,7 +73,9 @@ export function plainName(name: string | null, longest = 80): string | undefined
 }
 
 function projectPath(path: string, instance: InstanceRow): string {
-  const inside = relative(instance.root ?? '/', isAbsolute(path) ? path : resolve(instance.cwd ?? '/', path));
+  // Under the root directory everything would be inside the project.
+  if (instance.root === null || instance.root === '/') return 'outside';
+  const inside = relative(instance.root, isAbsolute(path) ? path : resolve(instance.cwd ?? '/', path));
   return inside === '' || inside.startsWith('..') || isAbsolute(inside) ? 'outside' : inside.slice(0, 300);
 }
 
@@ -99,8 +102,6 @@ function usageFields(event: HookEvent): Record<string, unknown> {
   };
 }
 
-const REASONS = new Set(['clear', 'resume', 'logout', 'prompt_input_exit', 'other']);
-
 /** The records of one hook event: one, or one per tool call of a batch. `shown`: ids of the messages it offered. */
 export function recordsOf(event: HookEvent, instance: InstanceRow, shown: readonly string[], now: number): RecordRow[] {
   const base = {
@@ -113,7 +114,7 @@ export function recordsOf(event: HookEvent, instance: InstanceRow, shown: readon
     ...(event.turn === null ? {} : { turn: createHash('sha256').update(event.turn).digest('hex').slice(0, 12) }),
     ...(event.source === null ? {} : { source: event.source }),
     ...(event.model === null ? {} : { 'gen_ai.request.model': plainName(event.model) }),
-    ...(event.kind === 'session-end' && event.reason !== null ? { reason: REASONS.has(event.reason) ? event.reason : 'other' } : {}),
+    ...(event.kind === 'session-end' && event.reason !== null ? { reason: event.reason } : {}),
     ...(event.prompt === null ? {} : { prompt_bytes: Buffer.byteLength(event.prompt) }),
     ...(event.kind === 'stop' ? { continued: event.stopHookActive } : {}),
     ...(shown.length === 0 ? {} : { messages: shown }),

@@ -43,7 +43,6 @@ export interface InstanceRow {
   pid: number | null;
   model: string | null;
   env: HandedEnv;
-  turn: string | null;
   /** When the current turn began; what was shown since then is repeated after a compaction. */
   turnAt: number;
   /** The highest `hops` of what was shown in this turn outside a human prompt. */

@@ -28,7 +28,6 @@ CREATE TABLE instances (
   pid INTEGER,
   model TEXT,
   env TEXT NOT NULL,
-  turn TEXT,
   turn_at INTEGER NOT NULL DEFAULT 0,
   turn_hops INTEGER NOT NULL DEFAULT 0,
   mid_frames INTEGER NOT NULL DEFAULT 0,

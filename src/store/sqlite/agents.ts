@@ -28,7 +28,6 @@ const COLUMNS: readonly [column: string, field: keyof InstanceRow][] = [
   ['pid', 'pid'],
   ['model', 'model'],
   ['env', 'env'],
-  ['turn', 'turn'],
   ['turn_at', 'turnAt'],
   ['turn_hops', 'turnHops'],
   ['mid_frames', 'midFrames'],
