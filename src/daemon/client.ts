@@ -120,14 +120,3 @@ export async function ensureDaemon(home: string): Promise<Hello> {
     }
   }
 }
-
-/** A call that starts the daemon when it has to. */
-export async function callStarting<T>(home: string, path: string, body: unknown = {}): Promise<T> {
-  try {
-    return await callDaemon<T>(home, path, body);
-  } catch (error) {
-    if (!(error instanceof AgentBusError) || error.code !== 'AB-3001') throw error;
-  }
-  await ensureDaemon(home);
-  return callDaemon<T>(home, path, body);
-}

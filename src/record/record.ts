@@ -9,7 +9,6 @@ import { redact, redactJson } from './redact.ts';
  * `agentbus.session.record.v1`: what a session did, by an allow-list of fields, none of which is free
  * text. Names follow OpenTelemetry's gen_ai attributes where one exists.
  */
-export type SessionRecord = Record<string, unknown> & { event: string; agent: string; harness: string };
 
 // Subcommands that say what was done; everything else of a command line stays out.
 const SUBCOMMANDS: Readonly<Record<string, readonly string[]>> = {

@@ -33,13 +33,14 @@ const payload = (session, event, fields) => ({ session_id: session, transcript_p
 function timed(shell, stdinFile, extraEnv = {}) {
   const fd = openSync(stdinFile, 'r');
   return new Promise((resolve) => {
-    const start = process.hrtime.bigint();
+    const start = performance.now();
     const child = spawn('/bin/sh', ['-c', shell], { env: { ...env, ...extraEnv }, cwd: project, stdio: [fd, 'pipe', 'ignore'] });
     let out = '';
+    child.stdout.setEncoding('utf8');
     child.stdout.on('data', (chunk) => (out += chunk));
     child.on('close', () => {
       closeSync(fd);
-      resolve({ ms: Number(process.hrtime.bigint() - start) / 1e6, out });
+      resolve({ ms: performance.now() - start, out });
     });
   });
 }

@@ -92,8 +92,8 @@ it('loses nothing and claims nothing false while the daemon is killed under load
   }
   async function killer(): Promise<void> {
     while (busy) {
-      const until = Date.now() + 400 + random() * 800;
-      while (busy && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 20));
+      const next = Date.now() + 400 + random() * 800;
+      while (busy && Date.now() < next) await new Promise((resolve) => setTimeout(resolve, 20));
       rmSync(`${world.bus}/run/last-start`, { force: true });
       const pid = world.daemonPid();
       try {
