@@ -23,6 +23,10 @@ export const COMMANDS: Readonly<Record<string, { about: string; load(): Promise<
   watch: { about: 'Agents and messages as they move', load: async () => (await import('./watch.ts')).watchCommand },
   records: { about: 'What the sessions did', load: async () => (await import('./records.ts')).recordsCommand },
   status: { about: 'The daemon, the installed hooks, Codex’s trust', load: async () => (await import('./status.ts')).statusCommand },
+  doctor: {
+    about: 'Prove each hook, and name what keeps messages from arriving',
+    load: async () => (await import('./doctor.ts')).doctorCommand,
+  },
   config: { about: 'Settings: list, get, set', load: async () => (await import('./config.ts')).configCommand },
   install: { about: 'Add AgentBus to the coding CLIs on this machine', load: async () => (await import('./install.ts')).installCommand },
   uninstall: { about: 'Take AgentBus out of their configurations', load: async () => (await import('./uninstall.ts')).uninstallCommand },

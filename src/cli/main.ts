@@ -1,6 +1,7 @@
 import { runCommand, renderUsage } from 'citty';
 import { AgentBusError, EXIT } from '../core/errors.ts';
 import { VERSION } from '../core/version.ts';
+import { autoJoin } from './auto-join.ts';
 import { COMMANDS, overview, type AnyCommand } from './commands.ts';
 import { printError, usageError } from './context.ts';
 
@@ -32,6 +33,7 @@ async function main(words: string[]): Promise<void> {
     return;
   }
   checkOptions(name, command, rest);
+  await autoJoin(name);
   await runCommand(command, { rawArgs: rest });
 }
 

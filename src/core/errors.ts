@@ -89,6 +89,6 @@ export class AgentBusError extends Error {
 export function errorFromJson(value: unknown): AgentBusError | null {
   if (typeof value !== 'object' || value === null) return null;
   const { code, message, hint } = value as Record<string, unknown>;
-  if (typeof code !== 'string' || !(code in ERROR_CODES) || typeof message !== 'string') return null;
+  if (typeof code !== 'string' || !Object.hasOwn(ERROR_CODES, code) || typeof message !== 'string') return null;
   return new AgentBusError(code as ErrorCode, message, typeof hint === 'string' ? hint : '');
 }

@@ -51,6 +51,8 @@ function processAlive(pid: number): boolean {
 // ms. Records wait this long for company; open offers of silent sessions are looked at this often.
 const RECORD_DELAY = 1_000;
 const SWEEP = 30_000;
+// Further looks at a record after the first one at the end of a turn, each after the one before.
+const LATER = [350, 1_500, 3_000, 10_000];
 
 /** Opens the stores and connects the embedded hub. Throws AB-3002. */
 export async function openBus(options: BusOptions): Promise<Bus> {
@@ -126,12 +128,15 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     userHome: options.userHome ?? homedir(),
     settings: settingsReader(paths.config, (message) => log(message)),
     confirmReads,
-    settleLater(id, delay, final) {
-      once(`settle ${id} ${final}`, delay, () => {
+    settleLater(id, delay, attempt = 0) {
+      once(`settle ${id} ${attempt}`, delay, () => {
         const instance = store.instanceById(id);
         const harness = instance && findHarness(instance.harness);
-        // A session that was resumed in the meantime is another instance; this one stays ended.
-        if (instance && harness) store.mark(() => settle(context, harness, instance, final && instance.state === 'ended'));
+        if (!instance || !harness) return;
+        // A loaded machine writes late: only the last look at an ended session is final.
+        const last = attempt >= LATER.length;
+        store.mark(() => settle(context, harness, instance, instance.state === 'ended' && last ? 'ended' : 'live'));
+        if (!last && store.openOffers(id).length > 0) context.settleLater(id, LATER[attempt]!, attempt + 1);
         runPump();
       });
     },

@@ -87,11 +87,17 @@ function giveUp(context: SettleContext, offer: OfferRow, reason: string): void {
 }
 
 /**
+ * How it stands with the session whose record is looked at. `ended`: nothing more will be written, so
+ * what is unknown stays unproven; what is accepted waits, since a resumed session still has it in its
+ * context. `replaced`: another session speaks for the address, which has nothing of it.
+ */
+export type SessionState = 'live' | 'ended' | 'replaced';
+
+/**
  * Looks at the harness's record for everything that was offered to an instance and has no verdict yet.
- * `final`: the session is over and its record complete, so what is still unknown stays unproven.
  * Runs inside the caller's transaction.
  */
-export function settle(context: SettleContext, harness: Harness, instance: InstanceRow, final: boolean): void {
+export function settle(context: SettleContext, harness: Harness, instance: InstanceRow, session: SessionState): void {
   const open = context.store.openOffers(instance.id);
   const paths = new Set<string>();
   for (const offer of open) {
@@ -99,9 +105,10 @@ export function settle(context: SettleContext, harness: Harness, instance: Insta
     if (instance.transcript !== null) paths.add(instance.transcript);
     const verdict = judge(context, harness, instance, offer);
     apply(context, offer, verdict);
-    const pending = verdict.state === 'unknown' || verdict.state === 'accepted';
-    if (pending && final) giveUp(context, offer, 'the session ended before the model answered');
-    else if (pending && context.now() - offer.at > LIMITS.offerUnproven) giveUp(context, offer, 'no proof within a day');
+    if (verdict.state !== 'unknown' && verdict.state !== 'accepted') continue;
+    if (session === 'replaced') giveUp(context, offer, 'another session took over before the model answered');
+    else if (session === 'ended' && verdict.state === 'unknown') giveUp(context, offer, 'the session ended without a trace of it');
+    else if (context.now() - offer.at > LIMITS.offerUnproven) giveUp(context, offer, 'no proof within a day');
   }
   if (context.store.openOffers(instance.id).length === 0) for (const path of paths) context.transcripts.forget(path);
   readAfterStop(context.store, instance, context.now());

@@ -12,8 +12,8 @@ import type { InboxRow, InstanceRow } from '../store/contract.ts';
 
 export interface HookContext extends SettleContext, IdentityContext {
   settings(): Settings;
-  /** After the answer: look at the record once more in `delay` ms; `final` when the session is over. */
-  settleLater(instance: string, delay: number, final: boolean): void;
+  /** After the answer: look at the record once more in `delay` ms, and a few times later while something is open. */
+  settleLater(instance: string, delay: number, attempt?: number): void;
   /** The session went on: what the inbox tool returned to it before counts as read now. */
   confirmReads(instance: string): void;
   /** After the answer: an agent is new or changed, or records are waiting. */
@@ -48,7 +48,8 @@ function findOrJoin(
   event: HookEvent,
   handed: HandedEnv | null,
 ): { instance: InstanceRow; previous: InstanceRow | null } | null {
-  const known = context.store.instance(harness.id, event.sessionKey);
+  const { store } = context;
+  const known = store.instance(harness.id, event.sessionKey);
   const starts = event.kind === 'session-start' && event.source !== 'compact';
   const joins = starts || known === null || (known.state === 'ended' && event.kind === 'prompt');
   if (known && !joins) return { instance: known, previous: known };
@@ -56,10 +57,12 @@ function findOrJoin(
   const headless = isHeadless(context, harness, event, handed);
   if (headless === null) return null;
   const instance = joinSession(context, harness, event, handed ?? {}, headless);
-  // What was offered to whoever held the place before can't be proved by its session any more.
-  for (const id of context.store.instancesWithOffers()) {
-    const other = context.store.instanceById(id);
-    if (other && other.id !== instance.id && other.address === instance.address) settle(context, harness, other, true);
+  // A resumed session still has in its context what it was offered; another one has nothing of it, and
+  // what was offered to whoever held the place before can't be proved any more.
+  if (known) store.moveOffers(known.id, instance.id);
+  for (const id of store.instancesWithOffers()) {
+    const other = store.instanceById(id);
+    if (other && other.id !== instance.id && other.address === instance.address) settle(context, harness, other, 'replaced');
   }
   return { instance, previous: known };
 }
@@ -213,7 +216,7 @@ export function handleHook(context: HookContext, harness: Harness, payload: Reco
     if (event.kind === 'prompt' && event.prompt !== null) {
       for (const offer of store.openOffers(instance.id)) store.addLaterHash(offer.nonce, promptHash(offer.nonce, event.prompt));
     }
-    settle(context, harness, instance, false);
+    settle(context, harness, instance, 'live');
     const shown = respond(context, harness, instance, joined.previous, event, human);
     instance = shown.instance;
     store.saveInstance(instance);
@@ -223,9 +226,9 @@ export function handleHook(context: HookContext, harness: Harness, payload: Reco
   if (!result) return '';
 
   const { instance } = result;
-  if (event.kind === 'session-end') context.settleLater(instance.id, 300, true);
+  if (event.kind === 'session-end') context.settleLater(instance.id, 2 * harness.evidence.flushDelay);
   else if (event.kind === 'stop' || event.kind === 'stop-failure' || event.kind === 'interrupt')
-    context.settleLater(instance.id, harness.evidence.flushDelay, false);
+    context.settleLater(instance.id, harness.evidence.flushDelay);
   context.afterHook(instance);
   return result.output;
 }
@@ -237,7 +240,7 @@ export function sweep(context: HookContext, harnessOf: (id: string) => Harness |
     for (const id of store.instancesWithOffers()) {
       const instance = store.instanceById(id);
       const harness = instance && harnessOf(instance.harness);
-      if (instance && harness) settle(context, harness, instance, !holds(context, instance));
+      if (instance && harness) settle(context, harness, instance, holds(context, instance) ? 'live' : 'ended');
     }
   });
 }

@@ -12,7 +12,7 @@ import { agentbusHome, homePaths, relaySocket } from '../core/paths.ts';
 import { HANDED_VARIABLES } from '../core/handed.ts';
 
 // All in ms. No hook of ours runs longer than `deadline`; what is not there by then is not waited for.
-const TIMES = { deadline: 2_200, firstByte: 1_500, daemonStart: 1_500, spawnAgain: 30_000, retry: 25 };
+const TIMES = { deadline: 1_800, firstByte: 1_200, daemonStart: 1_300, spawnAgain: 30_000, retry: 25 };
 
 const home = agentbusHome();
 const paths = homePaths(home);
@@ -49,10 +49,10 @@ function startDaemon(): void {
   const keep = ['HOME', 'PATH', 'USER', 'LOGNAME', 'LANG', 'TZ', 'TMPDIR'];
   const env: NodeJS.ProcessEnv = { AGENTBUS_HOME: home };
   for (const name of keep) if (process.env[name] !== undefined) env[name] = process.env[name];
+  // Loaded only here, and at once: by the next tick this process may have ended.
+  const { spawn } = process.getBuiltinModule('node:child_process');
   // A child that holds the hook's stdout makes Codex wait out its timeout and Claude block the tool.
-  void import('node:child_process').then(({ spawn }) => {
-    spawn(process.execPath, [join(__dirname, 'daemon.mjs')], { detached: true, stdio: 'ignore', cwd: '/', env }).unref();
-  });
+  spawn(process.execPath, [join(__dirname, 'daemon.mjs')], { detached: true, stdio: 'ignore', cwd: '/', env }).unref();
 }
 
 function header(): string {

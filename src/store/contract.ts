@@ -143,6 +143,8 @@ export interface OfferStore {
   openOffers(instance: string): OfferRow[];
   /** Instances that have open or accepted offers. */
   instancesWithOffers(): string[];
+  /** Offers without a verdict go over to the instance that continues the session. */
+  moveOffers(from: string, to: string): void;
   setOffer(nonce: string, state: OfferState): void;
   addLaterHash(nonce: string, hash: string): void;
   offersOf(message: number): OfferRow[];

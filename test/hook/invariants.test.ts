@@ -128,6 +128,21 @@ describe('a session’s turns', () => {
     expect(cleared.address).toBe(address);
   });
 
+  it('do not repeat to a resumed session what it still has in its context, but do to another one', async () => {
+    const { session, address } = await started({ CLAUDE_PID: '' });
+    const id = send(address, 'accepted, never answered');
+    const shown = await session.prompt('and then the API failed');
+    session.accept('UserPromptSubmit', 'and then the API failed', shown.out, false);
+    await world.hook('claude', 'SessionEnd', session.payload('SessionEnd', { reason: 'other' }));
+    await session.start('resume');
+    expect((await session.prompt('go on')).out).toBe('');
+    await world.hook('claude', 'SessionEnd', session.payload('SessionEnd', { reason: 'other' }));
+    const heir = await started();
+    expect(heir.address).toBe(address);
+    expect(contextOf((await heir.session.prompt('anything?')).out)).toContain(id);
+    expect(trace(id).steps.map((step) => step.state)).toEqual(['accepted', 'delivered', 'offered', 'in-context', 'unproven', 'offered']);
+  });
+
   it('repeat after a compaction what the turn was shown and has not read, marked as such', async () => {
     const { session, address } = await started();
     const id = send(address, 'remember this');

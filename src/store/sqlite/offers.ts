@@ -27,6 +27,7 @@ export function offerStore(db: Database): OfferStore {
     ),
     open: db.prepare("SELECT * FROM offers WHERE instance = ? AND state IN ('open', 'accepted') ORDER BY at"),
     instances: db.prepare("SELECT DISTINCT instance FROM offers WHERE state IN ('open', 'accepted')"),
+    move: db.prepare("UPDATE offers SET instance = ? WHERE instance = ? AND state IN ('open', 'accepted')"),
     set: db.prepare('UPDATE offers SET state = ? WHERE nonce = ?'),
     later: db.prepare(
       "UPDATE offers SET later_hashes = json_insert(later_hashes, '$[#]', ?) WHERE nonce = ? AND json_array_length(later_hashes) < 50",
@@ -60,6 +61,7 @@ export function offerStore(db: Database): OfferStore {
     },
     openOffers: (instance) => sql.open.all(instance).map(toOffer),
     instancesWithOffers: () => sql.instances.all().map((row) => row['instance'] as string),
+    moveOffers: (from, to) => void sql.move.run(to, from),
     setOffer: (nonce, state) => void sql.set.run(state, nonce),
     addLaterHash: (nonce, hash) => void sql.later.run(hash, nonce),
     seenSince: (instance, since) => sql.seenSince.all(instance, since).map((row) => Number(row['message'])),
