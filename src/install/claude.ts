@@ -1,4 +1,4 @@
-// Claude Code at user scope: hooks and pre-approved tools in settings.json, the MCP server in .claude.json.
+// Claude Code: hooks and pre-approved tools in settings.json, the MCP server in .claude.json, in a project in .mcp.json.
 import { ALL_TOOLS, same, type Memory, type Planned, type Wanted, type WantedState } from './plan.ts';
 import { isTable } from './hook-plan.ts';
 import { appendJson, readJson, removeJson, setJson, unreadable } from './json.ts';

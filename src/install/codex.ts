@@ -1,4 +1,4 @@
-// Codex at user scope: hooks where the user has theirs already (both places at once is a warning at every start),
+// Codex: hooks where the user has theirs already (both places at once is a warning at every start),
 // the MCP server and its approved tools in config.toml.
 import { isTable, findOurs } from './hook-plan.ts';
 import { readJson, unreadable } from './json.ts';
@@ -95,9 +95,14 @@ export function unplanCodexHooks(draft: Draft, file: string, memory: Memory): Pl
   return planJsonHooks(draft, file, [], RULES, memory, true);
 }
 
+export function unplanCodexTrust(draft: Draft, _file: string, memory: Memory): Planned {
+  let next = draft;
+  for (const key of memory.trust) next = removeAll(next, ['hooks', 'state', key]);
+  return { draft: next, notes: [] };
+}
+
 export function unplanCodexConfig(draft: Draft, file: string, memory: Memory): Planned {
   const planned = planTomlHooks(draft, file, [], memory, lineEnding(draft.text));
-  let next = removeAll(planned.draft, SERVER);
-  for (const key of memory.trust) next = removeAll(next, ['hooks', 'state', key]);
+  const { draft: next } = unplanCodexTrust(removeAll(planned.draft, SERVER), file, memory);
   return { draft: next, notes: planned.notes };
 }

@@ -1,32 +1,54 @@
-// What install and uninstall share: which harnesses, with which paths, and one failing without the others.
+// What install, uninstall and doctor share: which harnesses, at which places, and one failing without the others.
+import { realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { resolve } from 'node:path';
 import { AgentBusError } from '../core/errors.ts';
 import type { Harness } from '../core/harness.ts';
 import { agentbusHome } from '../core/paths.ts';
 import { findHarness, HARNESSES } from '../harness/registry.ts';
 import { detectHarnesses, findNc, type HarnessReport, type InstallOptions } from './install.ts';
+import { distDirectory, type Place } from './options.ts';
+import { projectRoot } from './project.ts';
+
+function ownHome(): string {
+  return process.env['HOME'] || homedir();
+}
 
 /** The install options of this process: its environment, its Node and the dist/ it runs from. */
 export async function commandOptions(chosen: Partial<InstallOptions>): Promise<InstallOptions> {
   const env = process.env;
-  const dist = distDirectory();
+  const home = ownHome();
   return {
-    home: env['HOME'] || homedir(),
+    home,
     env,
+    project: projectRoot(process.cwd(), home),
     agentbusHome: agentbusHome(env),
     node: process.execPath,
-    dist,
+    dist: distDirectory(),
     nc: await findNc(env),
     ...chosen,
   };
 }
 
-// The bundler may put this module into dist/ itself or into dist/chunks/.
-function distDirectory(): string {
-  const here = dirname(fileURLToPath(import.meta.url));
-  return here.endsWith('/chunks') ? dirname(here) : here;
+export const placeArgs = {
+  scope: { type: 'string', description: 'user (your own files) or project (those of the project you are in)', valueHint: 'scope' },
+  home: { type: 'string', description: "A sandbox's home instead of yours", valueHint: 'dir' },
+} as const;
+
+/** The place that `--scope` and `--home` name. */
+export function chosenPlace(args: { scope?: string; home?: string }): Partial<Place> {
+  const usage = (message: string, hint: string): AgentBusError => new AgentBusError('AB-1001', message, hint);
+  const { scope } = args;
+  if (scope !== undefined && scope !== 'user' && scope !== 'project')
+    throw usage(`no such scope: ${scope.slice(0, 40)}`, 'Write --scope user or --scope project.');
+  if (args.home === undefined) return scope === undefined ? {} : { scope };
+  if (scope === 'project') throw usage('--home and --scope project exclude each other', 'Use one of the two.');
+  const home = resolve(args.home);
+  if (args.home === '' || !statSync(home, { throwIfNoEntry: false })?.isDirectory())
+    throw usage(`${home} is not a directory`, "Give the sandbox's home directory.");
+  // Where this process keeps its own configs says nothing about the sandbox.
+  const { CLAUDE_CONFIG_DIR: _claude, CODEX_HOME: _codex, ...env } = process.env;
+  return { home, env, scope: 'user', project: null, sandbox: realpathSync(home) !== realpathSync(ownHome()) };
 }
 
 /** Every `--harness a,b` of a command line; citty keeps only the last of a repeated option. */
@@ -63,17 +85,16 @@ export async function chooseHarnesses(ids: readonly string[], options: InstallOp
   );
 }
 
-/** Runs each; what failed is thrown when the others are done. */
+/** Runs each; what failed is thrown when the others are done. `last` runs between, unless all failed. */
 export async function runEach(
-  harnesses: readonly Harness[],
-  work: (harness: Harness) => Promise<HarnessReport>,
-  output: { json: boolean; describe: (report: HarnessReport) => string },
+  jobs: readonly (() => Promise<HarnessReport>)[],
+  output: { json: boolean; describe: (report: HarnessReport) => string; last?: () => Promise<{ json: object; line: string | null }> },
 ): Promise<void> {
   const reports: HarnessReport[] = [];
   const failures: AgentBusError[] = [];
-  for (const harness of harnesses) {
+  for (const job of jobs) {
     try {
-      const report = await work(harness);
+      const report = await job();
       reports.push(report);
       if (!output.json) process.stdout.write(`${output.describe(report)}\n`);
     } catch (error) {
@@ -81,7 +102,11 @@ export async function runEach(
       failures.push(error);
     }
   }
-  if (output.json) process.stdout.write(`${JSON.stringify({ harnesses: reports, errors: failures.map((failure) => failure.toJSON()) })}\n`);
+  const last = reports.length > 0 ? await output.last?.() : undefined;
+  if (output.json) {
+    const errors = failures.map((failure) => failure.toJSON());
+    process.stdout.write(`${JSON.stringify({ harnesses: reports, errors, ...last?.json })}\n`);
+  } else if (last?.line) process.stdout.write(`${last.line}\n`);
   const [first, ...others] = failures;
   if (!first) return;
   // With several failures each still gets its line; the first sets the exit code.

@@ -40,7 +40,8 @@ export async function detectVersion(harness: Harness, env: Env): Promise<string 
     const child = execFile(
       program,
       ['--version'],
-      { env: { ...env }, timeout: VERSION_LIMIT_MS, killSignal: 'SIGKILL' },
+      // Codex makes its home even to say its version; with this it does not, and a dry run changes nothing.
+      { env: { ...env, CODEX_HOME: '/dev/null' }, timeout: VERSION_LIMIT_MS, killSignal: 'SIGKILL' },
       (_error, stdout) => {
         resolve(/\d+\.\d+\.\d+/.exec(stdout)?.[0] ?? null);
       },

@@ -177,7 +177,7 @@ function prepare(change: Change, made: string[], temporaries: Map<Change, string
   const { real, bytes, mode, owner } = change.snapshot;
   if (bytes) accessSync(real, constants.W_OK);
   const directory = dirname(real);
-  const first = mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const first = mkdirSync(directory, { recursive: true, mode: mode & 0o044 ? 0o755 : 0o700 });
   if (first !== undefined) made.push(directory);
   accessSync(directory, constants.W_OK);
   if (change.next) temporaries.set(change, writeBeside(real, change.next, mode, owner));

@@ -1,5 +1,4 @@
 // What is installed, read without a lock: doctor and status show it.
-import { readFileSync } from 'node:fs';
 import { AgentBusError, type ErrorJson } from '../core/errors.ts';
 import type { Harness } from '../core/harness.ts';
 import { homePaths } from '../core/paths.ts';
@@ -9,13 +8,12 @@ import { findOurs, isTable } from './hook-plan.ts';
 import { invalidEntries } from './invalid.ts';
 import { readSnapshot } from './files.ts';
 import { readConfig } from './loaded.ts';
-import { targetsOf, type InstallOptions, type Target } from './options.ts';
-import { wantedHooks } from './plan.ts';
+import { targetsOf, type InstallOptions, type Place, type Target } from './options.ts';
+import { isToml, wantedHooks, type FileKind } from './plan.ts';
+import { claudeSilencers, codexSilencers, type Silencer } from './silencers.ts';
 import { decodeFile } from './text.ts';
 import { tomlEvents } from './toml-hooks.ts';
 import type { TrustEntry } from './trust.ts';
-
-const MANAGED_CLAUDE = '/etc/claude-code/managed-settings.json';
 
 export interface InstalledHook {
   event: string;
@@ -38,9 +36,11 @@ export interface Inspection {
   mcp: { path: string; command: string | null; current: boolean } | null;
   trust: TrustEntry[] | null;
   /** Settings that keep hooks from running. */
-  silenced: { path: string; setting: string }[];
-  /** Entries of others that the harness rejects, some of them with the whole file. */
-  invalid: { path: string; what: string }[];
+  silenced: Silencer[];
+  /** Entries of others that the harness rejects; `disables`: the whole file with them. */
+  invalid: { path: string; what: string; disables: boolean }[];
+  /** Hooks stand in hooks.json and in config.toml, of which Codex warns at every start. */
+  bothForms: boolean;
   /** Config files that cannot be read. */
   problems: ErrorJson[];
 }
@@ -56,7 +56,7 @@ function readTarget(target: Target, problems: ErrorJson[]): Read {
     const { bytes } = readSnapshot(target.path);
     const text = bytes ? decodeFile(bytes, target.path).text : '';
     const value = readConfig(target, text);
-    if (target.kind === 'codex-config') tomlEvents(value as Record<string, unknown>, target.path);
+    if (isToml(target.kind)) tomlEvents(value as Record<string, unknown>, target.path);
     return { target, text, value: isTable(value) ? value : {} };
   } catch (error) {
     if (!(error instanceof AgentBusError)) throw error;
@@ -65,50 +65,67 @@ function readTarget(target: Target, problems: ErrorJson[]): Read {
   }
 }
 
-/** What of ours is in a harness's user-level configs, and what keeps it from working. Changes nothing. */
+/** The files of a place that have hooks of ours, whoever wrote them. */
+export function hookFiles(harness: Harness, place: Place): string[] {
+  const reads = targetsOf(harness, place).map((target) => readTarget(target, []));
+  return reads.filter((read) => hooksOf(read).length > 0).map(({ target }) => target.path);
+}
+
+/** What of ours is in a harness's configs at a place, and what keeps it from working. Changes nothing. */
 export async function inspectHarness(harness: Harness, options: InstallOptions): Promise<Inspection> {
   const version = await detectVersion(harness, options.env);
   const { hookLauncher, mcpLauncher } = homePaths(options.agentbusHome);
   const problems: ErrorJson[] = [];
-  const reads = targetsOf(harness, options.home, options.env).map((target) => readTarget(target, problems));
+  const reads = targetsOf(harness, options).map((target) => readTarget(target, problems));
   const wanted = wantedHooks(harness, version, hookLauncher);
-  const hooks = reads.flatMap(({ target, value }) =>
-    handlersOf(value).map(({ event, handler }): InstalledHook => {
+  const hooks = reads.flatMap((read) =>
+    hooksOf(read).map(({ event, handler }): InstalledHook => {
       const want = wanted.find((candidate) => candidate.event === event)?.handler;
       const { command, timeout } = handler as { command: string; timeout?: unknown };
       const current =
         want !== undefined && command === want.command && timeout === want.timeout && (handler['async'] ?? false) === (want.async ?? false);
-      return { event, path: target.path, command, timeout: typeof timeout === 'number' ? timeout : null, current };
+      return { event, path: read.target.path, command, timeout: typeof timeout === 'number' ? timeout : null, current };
     }),
   );
-  const [hooksFile, configFile] = reads as [Read, Read];
-  const file = ({ target, text }: Read): { text: string; path: string } => ({ text, path: target.path });
+  const own = reads.filter(({ target }) => target.kind !== 'codex-trust');
   return {
     harness: harness.id,
     title: harness.title,
     version,
-    files: reads.map(({ target }) => target.path),
+    files: own.map(({ target }) => target.path),
     hooks,
     missing: wanted.map(({ event }) => event).filter((event) => !hooks.some((hook) => hook.event === event)),
-    mcp: mcpOf(reads, mcpLauncher, harness.id),
-    trust: harness.install.format === 'codex' ? trustOf(file(hooksFile), file(configFile), options.home, options.env) : null,
-    silenced: [...reads.flatMap(silencedBy), ...(harness.install.format === 'claude' ? managed() : [])],
-    invalid: reads.flatMap(({ target, value }) => invalidEntries(target.kind, value).map((what) => ({ path: target.path, what }))),
+    mcp: mcpOf(own, mcpLauncher, harness.id),
+    trust: harness.install.format === 'codex' ? trustIn(reads, options) : null,
+    silenced: silencersOf(harness, reads, options),
+    invalid: own.flatMap(({ target, value }) =>
+      invalidEntries(target.kind, value, version).map((entry) => ({ path: target.path, ...entry })),
+    ),
+    bothForms: harness.install.format === 'codex' && own.every(({ value }) => hasHooks(value)),
     problems,
   };
 }
 
-function handlersOf(config: Record<string, unknown>): { event: string; handler: Record<string, unknown> }[] {
-  const hooks = isTable(config['hooks']) ? config['hooks'] : {};
+interface OwnHandler {
+  event: string;
+  handler: Record<string, unknown>;
+}
+
+function hooksOf({ target, value }: Read): OwnHandler[] {
+  if (target.kind === 'codex-trust') return [];
+  const hooks = isTable(value['hooks']) ? value['hooks'] : {};
   return Object.entries(hooks).flatMap(([event, groups]) =>
-    findOurs(groups).map(({ group, handler }) => {
+    findOurs(groups).map(({ group, handler }): OwnHandler => {
       const entry = (groups as Record<string, unknown>[])[group] as Record<string, unknown>;
-      return {
-        event,
-        handler: handler === null ? entry : ((entry['hooks'] as Record<string, unknown>[])[handler] as Record<string, unknown>),
-      };
+      if (handler === null) return { event, handler: entry };
+      return { event, handler: (entry['hooks'] as Record<string, unknown>[])[handler] as Record<string, unknown> };
     }),
   );
+}
+
+function hasHooks(config: Record<string, unknown>): boolean {
+  const hooks = isTable(config['hooks']) ? config['hooks'] : {};
+  return Object.entries(hooks).some(([event, groups]) => event !== 'state' && Array.isArray(groups) && groups.length > 0);
 }
 
 function mcpOf(reads: readonly Read[], launcher: string, id: string): Inspection['mcp'] {
@@ -123,22 +140,19 @@ function mcpOf(reads: readonly Read[], launcher: string, id: string): Inspection
   return null;
 }
 
-function silencedBy({ target, value }: Read): { path: string; setting: string }[] {
-  const found: string[] = [];
-  if (target.kind === 'claude-settings' && value['disableAllHooks'] === true) found.push('disableAllHooks');
-  const features = value['features'];
-  if (target.kind === 'codex-config' && isTable(features)) {
-    for (const name of ['hooks', 'codex_hooks']) if (features[name] === false) found.push(`[features] ${name} = false`);
-  }
-  return found.map((setting) => ({ path: target.path, setting }));
+function fileOf(reads: readonly Read[], kind: FileKind): { text: string; path: string } | null {
+  const read = reads.find(({ target }) => target.kind === kind);
+  return read ? { text: read.text, path: read.target.path } : null;
 }
 
-function managed(): { path: string; setting: string }[] {
-  try {
-    const settings: unknown = JSON.parse(readFileSync(MANAGED_CLAUDE, 'utf8'));
-    const names = ['allowManagedHooksOnly', 'disableAllHooks'].filter((name) => isTable(settings) && settings[name] === true);
-    return names.map((setting) => ({ path: MANAGED_CLAUDE, setting }));
-  } catch {
-    return [];
-  }
+function trustIn(reads: readonly Read[], place: Place): TrustEntry[] {
+  const [hooks, config] = [fileOf(reads, 'codex-hooks'), fileOf(reads, 'codex-config')];
+  return hooks && config ? trustOf({ hooks, config, trust: fileOf(reads, 'codex-trust') ?? config }, place) : [];
+}
+
+function silencersOf(harness: Harness, reads: readonly Read[], place: Place): Silencer[] {
+  if (harness.install.format === 'codex')
+    return reads.flatMap(({ target, value }) => (isToml(target.kind) ? codexSilencers(target.path, value) : []));
+  const [settings] = targetsOf(harness, { ...place, scope: 'user' }) as [Target];
+  return claudeSilencers(settings.path, place.project ?? null);
 }

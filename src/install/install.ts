@@ -11,15 +11,17 @@ import { replaceFiles } from './files.ts';
 import { staleLaunchers, writeLaunchers } from './launchers.ts';
 import { blockOf, changeOf, checkForeign, isChanged, loadFile, receiptOf, type LoadedFile } from './loaded.ts';
 import { locked } from './lock.ts';
-import { checkPaths, targetsOf, type InstallOptions } from './options.ts';
+import { baseOf, checkPaths, targetsOf, type InstallOptions } from './options.ts';
+import { placeNotes } from './place-notes.ts';
 import { ALL_TOOLS, APPROVED_TOOLS, wantedHooks, type FileKind, type WantedState } from './plan.ts';
+import { checkProject } from './project.ts';
 import { readReceipt, writeReceipt } from './receipt.ts';
 import { reportOf, type HarnessReport } from './report.ts';
 import { clearTombstone } from './tombstone.ts';
 import type { TrustEntry } from './trust.ts';
 
 export { detectHarnesses } from './detect.ts';
-export { inspectHarness } from './inspect.ts';
+export { hookFiles, inspectHarness } from './inspect.ts';
 export { findNc } from './launchers.ts';
 export { isUninstalled } from './tombstone.ts';
 export { uninstallHarness } from './uninstall.ts';
@@ -29,9 +31,10 @@ export type { Inspection } from './inspect.ts';
 
 const ATTEMPTS = 5;
 
-/** Adds or brings up to date the entries of one harness at user scope; says what it did, and does nothing twice. */
+/** Adds or brings up to date the entries of one harness at a place; says what it did, and does nothing twice. */
 export async function installHarness(harness: Harness, options: InstallOptions): Promise<HarnessReport> {
   checkPaths(options);
+  checkProject(harness, options);
   const version = await detectVersion(harness, options.env);
   if (options.dryRun) return planHarness(harness, options, version).report;
   const paths = homePaths(options.agentbusHome);
@@ -46,11 +49,11 @@ export async function installHarness(harness: Harness, options: InstallOptions):
           blockOf(changed.find((file) => file.snapshot === failed.snapshot) as LoadedFile);
         if (!replaceFiles(changed.map(changeOf), () => writeLaunchers(options), describe)) continue;
         if (changed.length > 0) {
-          const receipt = readReceipt(paths.receipts, harness.id);
+          const receipt = readReceipt(paths.receipts, harness.id, options);
           const kept = receipt.files.filter((file) => !receipts.some((own) => own.path === file.path));
           writeReceipt(paths.receipts, { ...receipt, files: [...kept, ...receipts] });
         }
-        clearTombstone(options.agentbusHome, harness.id);
+        if (baseOf(options) === null) clearTombstone(options.agentbusHome, harness.id);
         return report;
       }
       throw new AgentBusError(
@@ -67,8 +70,8 @@ export async function installHarness(harness: Harness, options: InstallOptions):
 
 function planHarness(harness: Harness, options: InstallOptions, version: string | null): { files: LoadedFile[]; report: HarnessReport } {
   const paths = homePaths(options.agentbusHome);
-  const receipt = readReceipt(paths.receipts, harness.id);
-  const files = targetsOf(harness, options.home, options.env).map((target) => loadFile(target, receipt));
+  const receipt = readReceipt(paths.receipts, harness.id, options);
+  const files = targetsOf(harness, options).map((target) => loadFile(target, receipt));
   const wanted: WantedState = {
     hooks: wantedHooks(harness, version, paths.hookLauncher),
     mcp:
@@ -86,9 +89,11 @@ function planHarness(harness: Harness, options: InstallOptions, version: string 
       harness: harness.id,
       title: harness.title,
       version,
-      files: files.map((file) => reportOf(file)),
+      place: baseOf(options),
+      // The user's config.toml is only read for a project's trust, unless that is to be written.
+      files: files.filter((file) => file.target.kind !== 'codex-trust' || isChanged(file)).map((file) => reportOf(file)),
       launchers,
-      notes,
+      notes: [...notes, ...placeNotes(harness, options)],
       trust: codex?.trust ?? null,
     },
   };
@@ -114,15 +119,10 @@ function planCodex(files: readonly LoadedFile[], wanted: WantedState, options: I
   const planned = planCodexHooks(both, wanted, { hooks: hooks.memory, config: config.memory });
   hooks.draft = planned.hooks;
   config.draft = planCodexMcp(planned.config, config.target.path, wanted);
-  if (options.trustCodexHooks) {
-    config.draft = planCodexTrust(
-      config.draft,
-      config.target.path,
-      trustOf(textOf(hooks), textOf(config), options.home, options.env),
-      config.memory,
-    );
-  }
-  return { notes: planned.notes, trust: trustOf(textOf(hooks), textOf(config), options.home, options.env) };
+  const trust = files.find((file) => file.target.kind === 'codex-trust') ?? config;
+  const entries = (): TrustEntry[] => trustOf({ hooks: textOf(hooks), config: textOf(config), trust: textOf(trust) }, options);
+  if (options.trustCodexHooks) trust.draft = planCodexTrust(trust.draft, trust.target.path, entries(), trust.memory);
+  return { notes: planned.notes, trust: entries() };
 }
 
 function textOf(file: LoadedFile): { text: string; path: string } {

@@ -6,7 +6,7 @@ import { readSnapshot, type Change, type Snapshot } from './files.ts';
 import { foreignPart } from './foreign.ts';
 import { readJson } from './json.ts';
 import type { Target } from './options.ts';
-import { emptyMemory, same, type Memory } from './plan.ts';
+import { emptyMemory, isToml, same, type Memory } from './plan.ts';
 import type { FileReceipt, Receipt } from './receipt.ts';
 import { decodeFile, encodeFile, relocateSpans, sha256, withoutSpans, type Draft, type Span } from './text.ts';
 import { readToml } from './toml.ts';
@@ -23,6 +23,7 @@ export interface LoadedFile {
 
 export function loadFile(target: Target, receipts: Receipt): LoadedFile {
   const snapshot = readSnapshot(target.path);
+  if (!snapshot.bytes && target.shared) snapshot.mode = 0o644;
   const { text, bom } = snapshot.bytes ? decodeFile(snapshot.bytes, target.path) : { text: '', bom: false };
   const receipt = (snapshot.bytes && receipts.files.find((file) => file.path === target.path)) || null;
   const before: Draft = { text, spans: receipt ? rememberedSpans(receipt, snapshot, text) : [] };
@@ -47,7 +48,7 @@ function rememberedSpans(receipt: FileReceipt, snapshot: Snapshot, text: string)
 
 /** The meaning of a config's text. */
 export function readConfig(target: Target, text: string): unknown {
-  return target.kind === 'codex-config' ? readToml(text, target.path) : (readJson(text, target.path) ?? {});
+  return isToml(target.kind) ? readToml(text, target.path) : (readJson(text, target.path) ?? {});
 }
 
 /** Refuses an edit that would change anything of the user's. */

@@ -1,11 +1,16 @@
-// The four files that install edits, and what it wants in them. Everything here is text in, text out.
+// The files that install edits, and what it wants in them. Everything here is text in, text out.
 import { isDeepStrictEqual } from 'node:util';
 import type { Harness } from '../core/harness.ts';
 import { hookCommand } from '../hook/launcher.ts';
 import type { Handler } from './hook-plan.ts';
 import type { Draft } from './text.ts';
 
-export type FileKind = 'claude-settings' | 'claude-mcp' | 'codex-hooks' | 'codex-config';
+/** `codex-trust`: the user's config.toml, which holds the trust of a project's hooks. */
+export type FileKind = 'claude-settings' | 'claude-mcp' | 'codex-hooks' | 'codex-config' | 'codex-trust';
+
+export function isToml(kind: FileKind): boolean {
+  return kind === 'codex-config' || kind === 'codex-trust';
+}
 
 export interface Wanted {
   event: string;

@@ -2,7 +2,9 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeOwnFile } from './files.ts';
+import { baseOf, type Place } from './options.ts';
 import type { FileKind } from './plan.ts';
+import { sha256 } from './text.ts';
 
 export interface FileReceipt {
   kind: FileKind;
@@ -27,37 +29,60 @@ export interface FileReceipt {
 export interface Receipt {
   version: 1;
   harness: string;
+  /** Where the files are, unless in the user's own home. */
+  place?: { scope: 'user' | 'project'; base: string };
   files: FileReceipt[];
 }
 
-function fileOf(directory: string, harness: string): string {
-  return join(directory, `${harness}.json`);
+function nameOf(harness: string, base: string | null): string {
+  return base === null ? harness : `${harness}-${sha256(Buffer.from(base)).slice(0, 16)}`;
 }
 
-/** The receipt of a harness; an unreadable one counts as none, since uninstall can do without. */
-export function readReceipt(directory: string, harness: string): Receipt {
+function readNamed(directory: string, name: string): Receipt | null {
   try {
-    const receipt = JSON.parse(readFileSync(fileOf(directory, harness), 'utf8')) as Receipt;
-    if (receipt.version === 1 && Array.isArray(receipt.files)) return receipt;
+    const receipt = JSON.parse(readFileSync(join(directory, `${name}.json`), 'utf8')) as Receipt;
+    return receipt.version === 1 && Array.isArray(receipt.files) ? receipt : null;
   } catch {
-    // Falls through to the empty one.
+    return null;
   }
-  return { version: 1, harness, files: [] };
+}
+
+function readAll(directory: string): Map<string, Receipt> {
+  let names: string[] = [];
+  try {
+    names = readdirSync(directory).filter((name) => name.endsWith('.json'));
+  } catch {
+    // No receipts yet.
+  }
+  return new Map(
+    names.flatMap((name): [string, Receipt][] => {
+      const receipt = readNamed(directory, name.slice(0, -5));
+      return receipt ? [[name.slice(0, -5), receipt]] : [];
+    }),
+  );
+}
+
+/** The receipt of a harness at a place; an unreadable one counts as none, since uninstall can do without. */
+export function readReceipt(directory: string, harness: string, place: Place): Receipt {
+  const base = baseOf(place);
+  const read = readNamed(directory, nameOf(harness, base));
+  if (read) return read;
+  return { version: 1, harness, ...(base === null ? {} : { place: { scope: place.scope ?? 'user', base } }), files: [] };
 }
 
 export function writeReceipt(directory: string, receipt: Receipt): void {
-  if (receipt.files.length === 0) rmSync(fileOf(directory, receipt.harness), { force: true });
-  else writeOwnFile(fileOf(directory, receipt.harness), `${JSON.stringify(receipt, null, 2)}\n`, 0o600);
+  const file = join(directory, `${nameOf(receipt.harness, receipt.place?.base ?? null)}.json`);
+  if (receipt.files.length === 0) rmSync(file, { force: true });
+  else writeOwnFile(file, `${JSON.stringify(receipt, null, 2)}\n`, 0o600);
 }
 
-/** Whether another harness's config still points at the launchers. */
-export function installedElsewhere(directory: string, harness: string): boolean {
-  let names: string[] = [];
-  try {
-    names = readdirSync(directory);
-  } catch {
-    return false;
-  }
-  const others = names.filter((name) => name.endsWith('.json') && name !== `${harness}.json`);
-  return others.some((name) => readReceipt(directory, name.slice(0, -5)).files.some((file) => file.after !== null));
+/** Whether the config of another harness or place still points at the launchers. */
+export function installedElsewhere(directory: string, harness: string, place: Place): boolean {
+  const own = nameOf(harness, baseOf(place));
+  return [...readAll(directory)].some(([name, { files }]) => name !== own && files.some((file) => file.after !== null));
+}
+
+/** The projects and sandbox homes that a harness's entries were put into. */
+export function otherPlaces(directory: string, harness: string): NonNullable<Receipt['place']>[] {
+  return [...readAll(directory).values()].flatMap((receipt) => (receipt.harness === harness && receipt.place ? [receipt.place] : []));
 }

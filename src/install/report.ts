@@ -14,6 +14,8 @@ export interface HarnessReport {
   harness: string;
   title: string;
   version: string | null;
+  /** The project or sandbox home that it is about; null for the user's own files. */
+  place: string | null;
   files: FileReport[];
   launchers: string[];
   /** What a person should know, one sentence each. */

@@ -4,12 +4,14 @@ import { AgentBusError } from '../core/errors.ts';
 import type { Harness } from '../core/harness.ts';
 import { homePaths } from '../core/paths.ts';
 import { unplanClaudeMcp, unplanClaudeSettings } from './claude.ts';
-import { unplanCodexConfig, unplanCodexHooks } from './codex.ts';
+import { unplanCodexConfig, unplanCodexHooks, unplanCodexTrust } from './codex.ts';
 import { removeEmpty, replaceFiles, type Change } from './files.ts';
 import { changeOf, checkForeign, isChanged, loadFile, readConfig, type LoadedFile } from './loaded.ts';
+import { hookFiles } from './inspect.ts';
 import { locked } from './lock.ts';
-import { targetsOf, type InstallOptions, type Target } from './options.ts';
-import { same, type FileKind, type Memory, type Planned } from './plan.ts';
+import { baseOf, targetsOf, type InstallOptions, type Target } from './options.ts';
+import { isToml, same, type FileKind, type Memory, type Planned } from './plan.ts';
+import { checkProject } from './project.ts';
 import { installedElsewhere, readReceipt, writeReceipt, type FileReceipt, type Receipt } from './receipt.ts';
 import { reportOf, type HarnessReport } from './report.ts';
 import { setTombstone } from './tombstone.ts';
@@ -22,6 +24,7 @@ const UNPLAN: Record<FileKind, (draft: Draft, file: string, memory: Memory) => P
   'claude-mcp': unplanClaudeMcp,
   'codex-hooks': unplanCodexHooks,
   'codex-config': unplanCodexConfig,
+  'codex-trust': unplanCodexTrust,
 };
 
 interface Removal {
@@ -55,10 +58,9 @@ function planRemoval(target: Target, receipt: Receipt): Removal {
   const exact = planned.notes.length === 0 ? exactText(file, planned.draft.text) : null;
   if (exact !== null) file.draft = { text: exact, spans: [] };
   // A comment in a TOML file is somebody's; JSON has none.
-  const isEmpty =
-    target.kind === 'codex-config'
-      ? file.draft.text.trim() === ''
-      : Object.keys(readConfig(target, file.draft.text) as object).length === 0;
+  const isEmpty = isToml(target.kind)
+    ? file.draft.text.trim() === ''
+    : Object.keys(readConfig(target, file.draft.text) as object).length === 0;
   return { file, gone: file.receipt?.created === true && isEmpty, notes: planned.notes };
 }
 
@@ -71,8 +73,9 @@ function inertReceipt(file: LoadedFile): FileReceipt[] {
   return [{ kind, path, created: false, directories: [], mode: file.snapshot.mode, ...nothing, inert, time: new Date().toISOString() }];
 }
 
-/** Removes the entries of one harness; with the last one the launchers go too. */
+/** Removes the entries of one harness at a place; with the last one the launchers go too. */
 export async function uninstallHarness(harness: Harness, options: InstallOptions): Promise<HarnessReport> {
+  checkProject(harness, options);
   if (options.dryRun) return planAll(harness, options).report;
   const paths = homePaths(options.agentbusHome);
   return locked(paths.run, () => {
@@ -91,8 +94,9 @@ export async function uninstallHarness(harness: Harness, options: InstallOptions
       )
         continue;
       for (const { file } of removals.filter((removal) => removal.gone)) file.receipt?.directories.every(removeEmpty);
-      writeReceipt(paths.receipts, { version: 1, harness: harness.id, files: removals.flatMap(({ file }) => inertReceipt(file)) });
-      setTombstone(options.agentbusHome, harness.id);
+      const receipt = readReceipt(paths.receipts, harness.id, options);
+      writeReceipt(paths.receipts, { ...receipt, files: removals.flatMap(({ file }) => inertReceipt(file)) });
+      if (baseOf(options) === null) setTombstone(options.agentbusHome, harness.id);
       for (const launcher of report.launchers) rmSync(launcher, { force: true });
       return report;
     }
@@ -106,18 +110,27 @@ export async function uninstallHarness(harness: Harness, options: InstallOptions
 
 function planAll(harness: Harness, options: InstallOptions): { removals: Removal[]; report: HarnessReport } {
   const paths = homePaths(options.agentbusHome);
-  const receipt = readReceipt(paths.receipts, harness.id);
-  const current = targetsOf(harness, options.home, options.env);
+  const receipt = readReceipt(paths.receipts, harness.id, options);
+  const current = targetsOf(harness, options);
   const elsewhere = receipt.files
     .filter(({ path }) => !current.some((target) => target.path === path))
     .map(({ kind, path }): Target => ({ kind, path }));
   const removals = [...current, ...elsewhere]
     .map((target) => planRemoval(target, receipt))
     .filter(({ file }) => file.snapshot.bytes !== null);
-  const files = removals.map(({ file, gone }) => reportOf(file, gone));
-  const launchers = installedElsewhere(paths.receipts, harness.id)
-    ? []
-    : [paths.hookLauncher, paths.mcpLauncher].filter((path) => existsSync(path));
+  const files = removals
+    .filter(({ file, gone }) => file.target.kind !== 'codex-trust' || gone || isChanged(file))
+    .map(({ file, gone }) => reportOf(file, gone));
+  // Entries at user scope may have been written by hand; no receipt tells of them.
+  const own = { home: options.env['HOME'] ?? options.home, env: options.env };
+  const byHand = baseOf(options) !== null && hookFiles(harness, own).length > 0;
+  const launchers =
+    byHand || installedElsewhere(paths.receipts, harness.id, options)
+      ? []
+      : [paths.hookLauncher, paths.mcpLauncher].filter((path) => existsSync(path));
   const notes = removals.flatMap((removal) => removal.notes);
-  return { removals, report: { harness: harness.id, title: harness.title, version: null, files, launchers, notes, trust: null } };
+  return {
+    removals,
+    report: { harness: harness.id, title: harness.title, version: null, place: baseOf(options), files, launchers, notes, trust: null },
+  };
 }

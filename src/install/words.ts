@@ -49,14 +49,25 @@ function readDoubleQuoted(command: string, start: number): { text: string; end: 
   return null;
 }
 
+function wrapped(words: readonly string[]): boolean {
+  return words.length > 3 && WRAPPER.every((word, at) => words[at] === word);
+}
+
 /** Whether a hook's command is one that some version of install wrote, or that a person wrote in its place. */
 export function isOurCommand(command: unknown): boolean {
   if (typeof command !== 'string') return false;
   let words = splitWords(command);
   if (!words) return false;
-  if (words.length > 3 && WRAPPER.every((word, at) => words?.[at] === word)) words = words.slice(3);
+  if (wrapped(words)) words = words.slice(3);
   const [program = '', ...rest] = words;
   if (!rest.every((word) => NAME.test(word))) return false;
   if (basename(program) === 'agentbus-hook') return rest.length === 2;
   return basename(program) === 'agentbus' && rest[0] === 'hook' && (rest.length === 2 || rest.length === 3);
+}
+
+/** The program that a command of ours calls, behind its wrapper; null when it is none of ours. */
+export function programOf(command: string): string | null {
+  const words = splitWords(command);
+  if (!words || !isOurCommand(command)) return null;
+  return words[wrapped(words) ? 3 : 0] ?? null;
 }

@@ -18,7 +18,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Harness } from '../../src/core/harness.ts';
 import { inspectHarness, installHarness, isUninstalled, uninstallHarness } from '../../src/install/install.ts';
-import { sandbox, type Sandbox } from './sandbox.ts';
+import { inProject, sandbox, type Sandbox } from './sandbox.ts';
 
 export interface Setup {
   /** The harness's files under the home, each with content of a user's. */
@@ -26,6 +26,8 @@ export interface Setup {
   /** Changes such a content as the CLI itself might. */
   touch(file: string, content: string): string;
   version: string;
+  /** The files are those of `project/`. */
+  project?: true;
 }
 
 const NOBODY = 65_534;
@@ -55,19 +57,21 @@ async function unprivileged<T>(box: Sandbox, work: () => Promise<T>): Promise<T>
 
 export function conformance(harness: Harness, setup: Setup): void {
   const names = Object.keys(setup.files);
+  const open = (): Sandbox => (setup.project ? inProject(sandbox()) : sandbox());
+  const [fileMode, directoryMode] = setup.project ? [0o644, 0o755] : [0o600, 0o700];
 
-  describe(`${harness.id} install`, () => {
-    test('a fresh home gets private files, a second install writes nothing, uninstall leaves nothing', async () => {
-      const box = sandbox();
+  describe(`${harness.id} install${setup.project ? ' in a project' : ''}`, () => {
+    test('a fresh place gets files of the right mode, a second install writes nothing, uninstall leaves nothing', async () => {
+      const box = open();
       const umask = process.umask(0);
       await installHarness(harness, box.options).finally(() => process.umask(umask));
       const created = names.filter((name) => existsSync(box.path(name)));
       expect(created.length).toBe(2);
       for (const name of created) {
-        expect(statSync(box.path(name)).mode & 0o777).toBe(0o600);
+        expect(statSync(box.path(name)).mode & 0o777).toBe(fileMode);
       }
-      for (const name of created.filter((file) => file.includes('/')))
-        expect(statSync(join(box.path(name), '..')).mode & 0o777).toBe(0o700);
+      for (const name of created.filter((file) => /\.(?:claude|codex)\//.test(file)))
+        expect(statSync(join(box.path(name), '..')).mode & 0o777).toBe(directoryMode);
       const before = tree(box.home).map((name) => [name, statSync(box.path(name)).mtimeMs]);
       const second = await installHarness(harness, box.options);
       expect(second.files.map(({ change }) => change)).toEqual(['unchanged', 'unchanged']);
@@ -78,15 +82,18 @@ export function conformance(harness: Harness, setup: Setup): void {
           .map((name) => [name, statSync(box.path(name)).mtimeMs]),
       ).toEqual(before.filter(([name]) => name !== '.agentbus/run'));
       await uninstallHarness(harness, box.options);
-      expect(tree(box.home).filter((name) => !name.startsWith('.agentbus/'))).toEqual(['.agentbus']);
+      expect(tree(box.home).filter((name) => !name.startsWith('.agentbus/'))).toEqual(
+        setup.project ? ['.agentbus', 'project'] : ['.agentbus'],
+      );
       expect(existsSync(box.path('.agentbus/bin/agentbus-hook'))).toBe(false);
-      expect(isUninstalled(box.options.agentbusHome, harness.id)).toBe(true);
+      // Only a person's own files say whether that person wants it.
+      expect(isUninstalled(box.options.agentbusHome, harness.id)).toBe(setup.project !== true);
       await installHarness(harness, box.options);
       expect(isUninstalled(box.options.agentbusHome, harness.id)).toBe(false);
     });
 
     test('inspect says what is there, before and after', async () => {
-      const box = sandbox();
+      const box = open();
       box.program(harness.install.program, setup.version);
       const empty = await inspectHarness(harness, box.options);
       expect(empty).toMatchObject({ version: setup.version, hooks: [], mcp: null, problems: [] });
@@ -99,12 +106,12 @@ export function conformance(harness: Harness, setup: Setup): void {
     });
 
     test('the dry run changes nothing, and its diff makes the very file', async () => {
-      const box = sandbox();
+      const box = open();
       fill(box, setup);
       const report = await installHarness(harness, { ...box.options, dryRun: true });
       expect(tree(box.home).some((name) => name.startsWith('.agentbus'))).toBe(false);
       for (const name of names) expect(box.read(name)).toBe(setup.files[name]);
-      const patched = sandbox();
+      const patched = open();
       fill(patched, setup);
       for (const { path, diff } of report.files) {
         if (diff === '') continue;
@@ -115,7 +122,7 @@ export function conformance(harness: Harness, setup: Setup): void {
     });
 
     test('what the CLI changes between install and uninstall stays, and only ours goes', async () => {
-      const box = sandbox();
+      const box = open();
       fill(box, setup);
       await installHarness(harness, box.options);
       for (const name of names) writeFileSync(box.path(name), setup.touch(name, box.read(name)));
@@ -124,7 +131,7 @@ export function conformance(harness: Harness, setup: Setup): void {
     });
 
     test('a moved AGENTBUS_HOME rewrites our entries where they stand', async () => {
-      const box = sandbox();
+      const box = open();
       fill(box, setup);
       await installHarness(harness, box.options);
       const before = names.map((name) => box.read(name));
@@ -139,7 +146,7 @@ export function conformance(harness: Harness, setup: Setup): void {
     });
 
     test('without a receipt uninstall still finds what is ours', async () => {
-      const box = sandbox();
+      const box = open();
       await installHarness(harness, box.options);
       renameSync(box.path('.agentbus/receipts'), box.path('.agentbus/lost'));
       await uninstallHarness(harness, box.options);
@@ -148,7 +155,7 @@ export function conformance(harness: Harness, setup: Setup): void {
     });
 
     test('links, mode and owner stay', async () => {
-      const box = sandbox();
+      const box = open();
       const dotfiles = box.path('dotfiles');
       const store = box.path('store');
       mkdirSync(store);
@@ -174,7 +181,7 @@ export function conformance(harness: Harness, setup: Setup): void {
     });
 
     test('a link to nowhere is refused by the name of its target', async () => {
-      const box = sandbox();
+      const box = open();
       const [name] = names as [string];
       mkdirSync(join(box.path(name), '..'), { recursive: true });
       symlinkSync(box.path('nowhere/file'), box.path(name));
@@ -187,7 +194,7 @@ export function conformance(harness: Harness, setup: Setup): void {
     });
 
     test.each([0, 1])('one read-only file leaves the others and the launchers alone (%i)', async (at) => {
-      const box = sandbox();
+      const box = open();
       fill(box, setup);
       const name = names[at] as string;
       box.write(`nix-store/abc/${at}`, setup.files[name] as string, 0o444);

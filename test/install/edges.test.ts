@@ -94,6 +94,13 @@ describe('versions', () => {
   });
 });
 
+test('asking Codex for its version does not make it a home', async () => {
+  const box = sandbox();
+  box.write('programs/codex', '#!/bin/sh\nmkdir -p "${CODEX_HOME:-$HOME/.codex}/tmp" 2>/dev/null\necho codex-cli 0.171.0\n', 0o755);
+  const { version } = await installHarness(codex, { ...box.options, dryRun: true });
+  expect([version, existsSync(box.path('.codex'))]).toEqual(['0.171.0', false]);
+});
+
 describe('what keeps hooks from running is named', () => {
   test('claude', async () => {
     const box = sandbox();

@@ -21,3 +21,23 @@ conformance(codex, {
   },
   touch: (file, content) => (file.endsWith('.toml') ? content.replace('"a"', '"b"') : content.replace('"mine"', '"mine too"')),
 });
+
+conformance(claude, {
+  version: '2.1.332',
+  project: true,
+  files: {
+    'project/.claude/settings.json': '{\n\t"hooks": {\n\t\t"Stop": []\n\t},\n\t"env": {"A": "b"}\n}\n',
+    'project/.mcp.json': '{ "mcpServers": { "other": { "command": "x" } } }',
+  },
+  touch: (file, content) => content.replace(file.endsWith('settings.json') ? '"b"' : '"x"', '"changed"'),
+});
+
+conformance(codex, {
+  version: '0.171.0',
+  project: true,
+  files: {
+    'project/.codex/hooks.json': '{ "hooks": { "Stop": [{ "hooks": [{ "type": "command", "command": "mine" }] }] } }',
+    'project/.codex/config.toml': 'model = "a"\r\n[mcp_servers.other]\r\ncommand = "other"\r\n',
+  },
+  touch: (file, content) => (file.endsWith('.toml') ? content.replace('"a"', '"b"') : content.replace('"mine"', '"mine too"')),
+});

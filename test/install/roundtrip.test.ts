@@ -7,7 +7,7 @@ import type { Harness } from '../../src/core/harness.ts';
 import { claude } from '../../src/harness/claude/harness.ts';
 import { codex } from '../../src/harness/codex/harness.ts';
 import { installHarness, uninstallHarness } from '../../src/install/install.ts';
-import { sandboxAt, type Sandbox } from './sandbox.ts';
+import { inProject, sandboxAt, type Sandbox } from './sandbox.ts';
 
 // Whatever a user's file looks like: install, install again, uninstall, and every byte is back.
 
@@ -105,10 +105,10 @@ const toml = fc
     return written(text, shape);
   });
 
-async function roundTrip(harness: Harness, files: Record<string, string | null>, trust: boolean): Promise<void> {
+async function roundTrip(harness: Harness, files: Record<string, string | null>, trust: boolean, project = false): Promise<void> {
   const base = mkdtempSync(join(tmpdir(), 'ab-round-'));
   try {
-    const box: Sandbox = sandboxAt(base);
+    const box: Sandbox = project ? inProject(sandboxAt(base)) : sandboxAt(base);
     const given = Object.entries(files).filter((entry): entry is [string, string] => entry[1] !== null);
     for (const [name, content] of given) box.write(name, content);
     const options = { ...box.options, trustCodexHooks: trust };
@@ -147,4 +147,15 @@ test('codex: any hooks.json and config.toml come back to the byte', async () => 
     { numRuns: 50 },
   );
   await expect(run).resolves.toBeUndefined();
+}, 60_000);
+
+test('in a project: any files of it, and the config.toml of the user, come back to the byte', async () => {
+  const inClaude = fc.asyncProperty(fc.option(settings), fc.option(servers), (one, two) =>
+    roundTrip(claude, { 'project/.claude/settings.json': one, 'project/.mcp.json': two }, false, true),
+  );
+  const inCodex = fc.asyncProperty(fc.option(codexHooks), fc.option(toml), fc.option(toml), fc.boolean(), (one, two, user, trust) =>
+    roundTrip(codex, { 'project/.codex/hooks.json': one, 'project/.codex/config.toml': two, '.codex/config.toml': user }, trust, true),
+  );
+  await expect(fc.assert(inClaude, { numRuns: 25 })).resolves.toBeUndefined();
+  await expect(fc.assert(inCodex, { numRuns: 25 })).resolves.toBeUndefined();
 }, 60_000);

@@ -42,3 +42,9 @@ export function sandboxAt(home: string): Sandbox {
     program: (file, version) => void write(`programs/${file}`, `#!/bin/sh\necho "${file} ${version}"\n`, 0o755),
   };
 }
+
+/** The same home with options for the project in its directory `project`. */
+export function inProject(box: Sandbox): Sandbox {
+  mkdirSync(box.path('project'), { recursive: true });
+  return { ...box, options: { ...box.options, scope: 'project', project: box.path('project') } };
+}
