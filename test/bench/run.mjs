@@ -14,7 +14,8 @@ const project = join(base, 'shop');
 mkdirSync(join(project, '.git'), { recursive: true });
 mkdirSync(home);
 const env = { HOME: home, AGENTBUS_HOME: bus, PATH: process.env.PATH, AGENTBUS_NO_AUTO_JOIN: '1' };
-const agentbus = (...words) => execFileSync(process.execPath, [join(root, 'bin/agentbus.mjs'), ...words], { env, cwd: project, encoding: 'utf8' });
+const agentbus = (...words) =>
+  execFileSync(process.execPath, [join(root, 'bin/agentbus.mjs'), ...words], { env, cwd: project, encoding: 'utf8' });
 
 agentbus('install', '--harness', 'claude');
 const hooks = JSON.parse(readFileSync(join(home, '.claude/settings.json'), 'utf8')).hooks;
@@ -27,7 +28,13 @@ function payloadFile(value) {
   return file;
 }
 const transcript = join(home, '.claude/projects/shop/x.jsonl');
-const payload = (session, event, fields) => ({ session_id: session, transcript_path: transcript, cwd: project, hook_event_name: event, ...fields });
+const payload = (session, event, fields) => ({
+  session_id: session,
+  transcript_path: transcript,
+  cwd: project,
+  hook_event_name: event,
+  ...fields,
+});
 
 // Node gives a child's piped stdin as a socket, on which some shells read their start-up files: a file instead.
 function timed(shell, stdinFile, extraEnv = {}) {
@@ -53,7 +60,13 @@ function startSession(session) {
 await startSession('empty');
 const nothing = payloadFile('');
 const emptyPrompt = payloadFile(payload('empty', 'UserPromptSubmit', { prompt: 'go on', prompt_id: 'p' }));
-const record = payloadFile(payload('empty', 'PostToolUse', { tool_name: 'Bash', tool_input: { command: 'npm test' }, tool_response: { stdout: 'x'.repeat(12_200) } }));
+const record = payloadFile(
+  payload('empty', 'PostToolUse', {
+    tool_name: 'Bash',
+    tool_input: { command: 'npm test' },
+    tool_response: { stdout: 'x'.repeat(12_200) },
+  }),
+);
 const resume = payloadFile(payload('empty', 'SessionStart', { source: 'resume' }));
 const postTool = 'PostToolUse' in hooks ? command('PostToolUse') : command('PostToolBatch');
 
@@ -66,7 +79,10 @@ const cases = {
     const started = await startSession(session);
     const holder = started.out.match(/agent:\/\/[a-z0-9/.-]*[a-z0-9]/)[0];
     for (let n = 0; n < 3; n++) agentbus('send', holder, `message ${n}`);
-    const ran = await timed(command('UserPromptSubmit'), payloadFile(payload(session, 'UserPromptSubmit', { prompt: 'go', prompt_id: 'p' })));
+    const ran = await timed(
+      command('UserPromptSubmit'),
+      payloadFile(payload(session, 'UserPromptSubmit', { prompt: 'go', prompt_id: 'p' })),
+    );
     if ((ran.out.match(/<agentbus-message /g) ?? []).length !== 3) throw new Error(`expected 3 frames: ${ran.out.slice(0, 300)}`);
     await timed(command('SessionEnd'), payloadFile(payload(session, 'SessionEnd', { reason: 'other' })));
     return ran;
@@ -86,7 +102,12 @@ for (let round = 0; round < rounds; round++) {
 
 const quantile = (list, q) => [...list].sort((a, b) => a - b)[Math.min(list.length - 1, Math.floor(list.length * q))];
 const floor = quantile(times['floor: node -e 0'], 0.5);
-const targets = { 'installed, empty prompt': 0.2, 'installed, 3 messages': 0.2, 'installed, 12.5 KB record': 0.2, 'relay (SessionStart)': 1.6 };
+const targets = {
+  'installed, empty prompt': 0.2,
+  'installed, 3 messages': 0.2,
+  'installed, 12.5 KB record': 0.2,
+  'relay (SessionStart)': 1.6,
+};
 console.log(`${rounds} alternating rounds, Node ${process.version}; ratio to \`node -e 0\` of the same run\n`);
 console.log('case                         median ms    p95 ms   ratio  target');
 for (const [name, list] of Object.entries(times)) {
@@ -94,7 +115,9 @@ for (const [name, list] of Object.entries(times)) {
   const ratio = median / floor;
   const target = targets[name];
   const verdict = target === undefined ? '' : `${target}  ${ratio <= target ? 'met' : 'MISSED'}`;
-  console.log(`${name.padEnd(28)} ${median.toFixed(1).padStart(9)} ${quantile(list, 0.95).toFixed(1).padStart(9)} ${ratio.toFixed(2).padStart(7)}  ${verdict}`);
+  console.log(
+    `${name.padEnd(28)} ${median.toFixed(1).padStart(9)} ${quantile(list, 0.95).toFixed(1).padStart(9)} ${ratio.toFixed(2).padStart(7)}  ${verdict}`,
+  );
 }
 console.log(`\ndist/hook.cjs: ${statSync(join(root, 'dist/hook.cjs')).size} bytes`);
 spawnSync(process.execPath, [join(root, 'bin/agentbus.mjs'), 'daemon', 'stop'], { env });

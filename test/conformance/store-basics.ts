@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest';
+import { newId } from '../../src/core/ids.ts';
+import { inboxRow, join, NOW, offerRow, receive, receiptRow } from '../store/rows.ts';
+import type { OpenWorld } from './store.ts';
+
+export function basicTests(open: OpenWorld): void {
+  test.each(['promise', 'mark'] as const)('%s takes back all of a failed transaction and keeps a good one', (kind) => {
+    const { store } = open();
+    const failing = (): void =>
+      store[kind](() => {
+        store.setMeta('a', '1');
+        store.addInbox(inboxRow());
+        throw new Error('stop');
+      });
+    expect(failing).toThrow('stop');
+    expect(store.meta('a')).toBeNull();
+    expect(store.unreadCount(inboxRow().recipient, NOW)).toBe(0);
+    expect(store[kind](() => (store.setMeta('a', '2'), 7))).toBe(7);
+    expect(store.meta('a')).toBe('2');
+  });
+
+  test('a transaction inside another belongs to the outer one', () => {
+    const { store } = open();
+    const outer = (): void =>
+      store.mark(() => {
+        store.promise(() => store.setMeta('inner', '1'));
+        throw new Error('stop');
+      });
+    expect(outer).toThrow('stop');
+    expect(store.meta('inner')).toBeNull();
+  });
+
+  test('meta keeps the last value of a key', () => {
+    const { store, reopen } = open();
+    expect(store.meta('device')).toBeNull();
+    store.setMeta('device', 'a');
+    store.setMeta('device', 'b');
+    expect(reopen().meta('device')).toBe('b');
+  });
+
+  test('records wait until they are sent, oldest first, and once each', () => {
+    const { store, reopen } = open();
+    const rows = [1, 2, 3].map((at) => ({ id: newId('rec'), at, body: `{"n":${at}}` }));
+    for (const row of [...rows, rows[0]!]) store.addRecord(row);
+    expect(store.queuedRecords(2)).toEqual(rows.slice(0, 2));
+    expect(store.records({ limit: 1 })).toEqual([rows[2]]);
+    store.recordsSent([rows[0]!.id, rows[1]!.id]);
+    expect(reopen().queuedRecords(10)).toEqual([rows[2]]);
+  });
+
+  test('a cursor starts at 0 and keeps its last value for each stream', () => {
+    const { store, reopen } = open();
+    expect(store.cursor('hub')).toBe(0);
+    store.setCursor('hub', 9_007_199_254_740_991);
+    store.setCursor('other', 1);
+    expect(reopen().cursor('hub')).toBe(9_007_199_254_740_991);
+  });
+
+  test('the first key of a device stays pinned', () => {
+    const { store } = open();
+    expect(store.pinnedKey('dev_1')).toBeNull();
+    store.pinKey('dev_1', 'first', NOW);
+    store.pinKey('dev_1', 'second', NOW);
+    expect(store.pinnedKey('dev_1')).toBe('first');
+  });
+
+  test('everything is there again after the store was closed and opened', () => {
+    const { store, reopen } = open();
+    const instance = join(store);
+    const message = receive(store);
+    const offer = offerRow(instance.id, message.seq);
+    store.addOffer(offer);
+    store.addReceipt(receiptRow(message.id));
+    const later = reopen();
+    expect(later.instanceById(instance.id)).toEqual(instance);
+    expect(later.inboxBySeq(message.seq)).toEqual(message);
+    expect(later.openOffers(instance.id)).toEqual([offer]);
+    expect(later.receipts(message.id)).toHaveLength(1);
+  });
+}
