@@ -133,6 +133,8 @@ export interface HookRegistration {
 export interface InstallSpec {
   /** The program on PATH, for `--version`. */
   program: string;
+  /** What runs a hook's command: /bin/sh, or whatever shell the user has. */
+  shell: 'sh' | 'any';
   /** The harness's user-level configuration directory. */
   configDir(home: string, env: Readonly<Record<string, string | undefined>>): string;
   /** The events to register for a version (`1.2.3`), or for an unknown one: the oldest common set. */

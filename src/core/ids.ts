@@ -3,8 +3,21 @@ import { monotonicFactory } from 'ulid';
 
 export type IdPrefix = 'msg' | 'cnv' | 'ins' | 'rec' | 'dev' | 'rct';
 
+// One call for many ids: random bytes cost most by the call, and a hook makes a few ids.
+let pool = Buffer.alloc(0);
+let used = 0;
+
+function random(bytes: number): Buffer {
+  if (used + bytes > pool.length) {
+    pool = randomBytes(4096);
+    used = 0;
+  }
+  used += bytes;
+  return pool.subarray(used - bytes, used);
+}
+
 // ulid's own entropy detection looks for browser globals; node:crypto is always here.
-const nextUlid = monotonicFactory(() => randomBytes(4).readUInt32BE(0) / 0x1_0000_0000);
+const nextUlid = monotonicFactory(() => random(4).readUInt32BE(0) / 0x1_0000_0000);
 
 /** A prefixed ULID, for instance `msg_01J9ZK6Q8R2M3N4P5Q6R7S8T9V`; sorts by creation time. */
 export function newId(prefix: IdPrefix): string {
@@ -26,10 +39,10 @@ const NONCE_ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789';
 
 /** The `offer` attribute of one shown frame: 12 characters (60 bits) that no sender can know. */
 export function newNonce(): string {
-  return Array.from(randomBytes(12), (byte) => NONCE_ALPHABET[byte & 31]).join('');
+  return Array.from(random(12), (byte) => NONCE_ALPHABET[byte & 31]).join('');
 }
 
 /** A W3C traceparent for a message that starts a trace. */
 export function newTraceparent(): string {
-  return `00-${randomBytes(16).toString('hex')}-${randomBytes(8).toString('hex')}-01`;
+  return `00-${random(16).toString('hex')}-${random(8).toString('hex')}-01`;
 }

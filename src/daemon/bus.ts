@@ -11,7 +11,6 @@ import { findHarness } from '../harness/registry.ts';
 import { sweep, type HookContext } from '../hook/handle.ts';
 import { createHub } from '../hub/hub.ts';
 import { openSqliteHubStore } from '../hub/sqlite.ts';
-import type { InstanceRow } from '../store/contract.ts';
 import { openStore } from '../store/sqlite/store.ts';
 import { WORKSPACE } from './identity.ts';
 import { settingsReader } from './settings.ts';
@@ -52,6 +51,8 @@ function processAlive(pid: number): boolean {
 const RECORD_DELAY = 1_000;
 const SWEEP = 30_000;
 // Further looks at a record after the first one at the end of a turn, each after the one before.
+// A queued message that has to wait is looked at no more often than this.
+const RETRY_LEAST = 250;
 const LATER = [350, 1_500, 3_000, 10_000];
 
 /** Opens the stores and connects the embedded hub. Throws AB-3002. */
@@ -95,7 +96,17 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     onMessage: (address) => waiting.get(address)?.forEach((callback) => callback()),
     log,
   });
-  const runPump = (): void => void pump.run().catch((error: unknown) => log('pump failed', { error: String(error) }));
+  /** One round, and another when the first queued message that has to wait is due. */
+  function runPump(): void {
+    pump
+      .run()
+      .catch((error: unknown) => log('pump failed', { error: String(error) }))
+      .finally(() => {
+        if (closed) return;
+        const due = Math.min(...store.queuedOutbox(200).map((row) => row.nextAt));
+        if (Number.isFinite(due)) once('retry', Math.max(RETRY_LEAST, due - now()), runPump);
+      });
+  }
   const unwatch = link.watch(runPump);
 
   async function announce(address: string): Promise<void> {
@@ -108,6 +119,18 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     if (announced.get(address) === text) return;
     await link.announce(address, card);
     announced.set(address, text);
+  }
+
+  // What hook calls leave to do once they are answered.
+  const answered: (() => void)[] = [];
+  function finishAnswered(): void {
+    for (const work of answered.splice(0)) {
+      try {
+        work();
+      } catch (error) {
+        log('after a hook', { error: String(error) });
+      }
+    }
   }
 
   function confirmReads(instance: string): void {
@@ -140,11 +163,17 @@ export async function openBus(options: BusOptions): Promise<Bus> {
         runPump();
       });
     },
-    afterHook(instance: InstanceRow) {
-      if (!announced.has(instance.address))
-        setImmediate(() => void announce(instance.address).catch((error: unknown) => log('announce failed', { error: String(error) })));
-      once('records', RECORD_DELAY, runPump);
-      if (store.openOffers(instance.id).length > 0) once('sweep', SWEEP, sweepAgain);
+    afterHook(instance, records) {
+      if (answered.length === 0) setImmediate(finishAnswered);
+      answered.push(() => {
+        store.mark(() => {
+          for (const row of records()) store.addRecord(row);
+        });
+        if (!announced.has(instance.address))
+          void announce(instance.address).catch((error: unknown) => log('announce failed', { error: String(error) }));
+        once('records', RECORD_DELAY, runPump);
+        if (store.openOffers(instance.id).length > 0) once('sweep', SWEEP, sweepAgain);
+      });
     },
   };
 
@@ -182,6 +211,7 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     },
     log,
     async close() {
+      finishAnswered();
       closed = true;
       for (const timer of timers.values()) clearTimeout(timer);
       unwatch();

@@ -10,43 +10,50 @@ export interface Watchdog {
   guard<T>(fn: () => T): T;
 }
 
-const TICKS = 10;
+// Seconds without progress that end the daemon, and seconds without work after which the thread sleeps
+// until there is some: it is not woken at every hook.
+const STALLED = 10;
+const IDLE = 5;
 
+// state[0]: at work; [1]: how often work began; [2]: the thread sleeps; [3]: never changes.
 const SOURCE = `
 const { workerData } = require('node:worker_threads');
 const state = new Int32Array(workerData.buffer);
+let seen = -1, stalled = 0, idle = 0;
 for (;;) {
-  Atomics.wait(state, 0, 0);
-  const seen = Atomics.load(state, 1);
-  let ticks = 0;
-  while (Atomics.load(state, 0) === 1 && Atomics.load(state, 1) === seen && ticks < workerData.ticks) {
-    Atomics.wait(state, 0, 1, 1000);
-    ticks++;
-  }
-  if (Atomics.load(state, 0) === 1 && Atomics.load(state, 1) === seen && ticks >= workerData.ticks) process.kill(process.pid, 'SIGKILL');
+  Atomics.wait(state, 3, 0, 1000);
+  const busy = Atomics.load(state, 0) === 1, count = Atomics.load(state, 1);
+  stalled = busy && count === seen ? stalled + 1 : 0;
+  idle = !busy && count === seen ? idle + 1 : 0;
+  seen = count;
+  if (stalled >= workerData.stalled) process.kill(process.pid, 'SIGKILL');
+  if (idle < workerData.idle) continue;
+  Atomics.store(state, 2, 1);
+  Atomics.wait(state, 1, seen);
+  Atomics.store(state, 2, 0);
+  idle = 0;
 }
 `;
 
 export function startWatchdog(): Watchdog {
-  const buffer = new SharedArrayBuffer(8);
+  const buffer = new SharedArrayBuffer(16);
   const state = new Int32Array(buffer);
   const worker = new Worker(SOURCE, {
     eval: true,
-    workerData: { buffer, ticks: TICKS },
+    workerData: { buffer, stalled: STALLED, idle: IDLE },
     resourceLimits: { maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 1 },
   });
   worker.unref();
   worker.on('error', () => {});
 
   function guard<T>(fn: () => T): T {
-    Atomics.add(state, 1, 1);
     Atomics.store(state, 0, 1);
-    Atomics.notify(state, 0);
+    Atomics.add(state, 1, 1);
+    if (Atomics.load(state, 2) === 1) Atomics.notify(state, 1);
     try {
       return fn();
     } finally {
       Atomics.store(state, 0, 0);
-      Atomics.notify(state, 0);
     }
   }
 

@@ -6,9 +6,9 @@ import { pausedKey } from '../daemon/overview.ts';
 import type { Settings } from '../daemon/settings.ts';
 import { addReceipt, composeBatch, promptHash, storeOffers, type Batch } from '../drain/offer.ts';
 import { selectMessages, waitsForHuman, type Place } from '../drain/select.ts';
-import { settle, type SettleContext } from '../drain/settle.ts';
+import { readAfterStop, settle, type SettleContext } from '../drain/settle.ts';
 import { plainName, recordsOf } from '../record/record.ts';
-import type { InboxRow, InstanceRow } from '../store/contract.ts';
+import type { InboxRow, InstanceRow, RecordRow } from '../store/contract.ts';
 
 export interface HookContext extends SettleContext, IdentityContext {
   settings(): Settings;
@@ -16,8 +16,8 @@ export interface HookContext extends SettleContext, IdentityContext {
   settleLater(instance: string, delay: number, attempt?: number): void;
   /** The session went on: what the inbox tool returned to it before counts as read now. */
   confirmReads(instance: string): void;
-  /** After the answer: an agent is new or changed, or records are waiting. */
-  afterHook(instance: InstanceRow): void;
+  /** After the answer: writes what the call is recorded as, and tells the hub of a new agent. */
+  afterHook(instance: InstanceRow, records: () => RecordRow[]): void;
 }
 
 /** Candidates looked at for one output; more than enough for three frames over many conversations. */
@@ -144,12 +144,14 @@ function inject(context: HookContext, harness: Harness, instance: InstanceRow, e
   const unread = place.kind === 'prompt' ? context.store.unreadCount(instance.address, context.now()) : null;
   const batch = composeBatch(chosen, point, unread);
   if (batch.shown.length === 0) return nothing;
+  // The turn's budget is for whole frames: what would pass it waits for the next prompt.
+  const bytes = measure(batch.text, 'utf8');
+  if (place.kind === 'post-tool' && instance.midBytes + bytes > LIMITS.midTurnBytesPerTurn) return nothing;
 
   storeOffers(context.store, instance, event, batch, recordSize(context, harness, instance, event), context.now());
   const hops = place.kind === 'prompt' && place.human ? 0 : Math.max(...batch.shown.map(({ row }) => row.hops));
   const next: InstanceRow = { ...instance, turnHops: Math.max(instance.turnHops, hops) };
-  if (place.kind === 'post-tool')
-    Object.assign(next, { midFrames: next.midFrames + 1, midBytes: next.midBytes + measure(batch.text, 'utf8') });
+  if (place.kind === 'post-tool') Object.assign(next, { midFrames: next.midFrames + 1, midBytes: next.midBytes + bytes });
   if (place.kind === 'stop') Object.assign(next, { state: 'busy', stopInTurn: next.stopInTurn + 1, stopTotal: next.stopTotal + 1 });
   return { output: point.render(event.native, batch.text), batch, instance: next };
 }
@@ -213,23 +215,24 @@ export function handleHook(context: HookContext, harness: Harness, payload: Reco
     let instance = progressed(promoteIfFree(context, joined.instance), event, human, now);
     store.saveInstance(instance);
     context.confirmReads(instance.id);
+    const open = store.openOffers(instance.id);
     if (event.kind === 'prompt' && event.prompt !== null) {
-      for (const offer of store.openOffers(instance.id)) store.addLaterHash(offer.nonce, promptHash(offer.nonce, event.prompt));
+      for (const offer of open) store.addLaterHash(offer.nonce, promptHash(offer.nonce, event.prompt));
     }
-    settle(context, harness, instance, 'live');
+    if (open.length > 0) settle(context, harness, instance, 'live');
+    readAfterStop(store, instance, now);
     const shown = respond(context, harness, instance, joined.previous, event, human);
+    if (shown.instance !== instance) store.saveInstance(shown.instance);
     instance = shown.instance;
-    store.saveInstance(instance);
-    for (const row of recordsOf(event, instance, shown.batch?.shown.map(({ row: { id } }) => id) ?? [], now)) store.addRecord(row);
-    return { instance, output: shown.output };
+    return { instance, output: shown.output, shown: shown.batch?.shown.map(({ row }) => row.id) ?? [] };
   });
   if (!result) return '';
 
-  const { instance } = result;
+  const { instance, shown } = result;
   if (event.kind === 'session-end') context.settleLater(instance.id, 2 * harness.evidence.flushDelay);
   else if (event.kind === 'stop' || event.kind === 'stop-failure' || event.kind === 'interrupt')
     context.settleLater(instance.id, harness.evidence.flushDelay);
-  context.afterHook(instance);
+  context.afterHook(instance, () => recordsOf(event, instance, shown, now));
   return result.output;
 }
 

@@ -53,7 +53,14 @@ AGENTBUS_HOME=${shellQuote(options.home)} exec ${shellQuote(options.node)} ${she
  * The command string in a harness's config. Fail-open by itself: whatever is missing or broken behind
  * it, the exit status is 0 and stderr is silent. Its bytes never change between versions, since Codex
  * trusts a hook by the hash of its command.
+ *
+ * `shell`: `sh` where the harness runs it by /bin/sh, `any` where it takes the user's own shell, csh
+ * included; the shell in between costs about 3 ms (docs/adr/0002).
  */
-export function hookCommand(launcher: string, harness: string, event: string): string {
-  return `/bin/sh -c '"$0" "$@" 2>/dev/null; exit 0' ${shellQuote(launcher)} ${harness} ${event}`;
+export function hookCommand(launcher: string, harness: string, event: string, shell: 'sh' | 'any'): string {
+  if (shell === 'sh') return `${shellQuote(launcher)} ${harness} ${event}${QUIET}`;
+  return `/bin/sh -c '"$0" "$@"${QUIET}' ${shellQuote(launcher)} ${harness} ${event}`;
 }
+
+/** What makes a command fail-open in POSIX sh. */
+export const QUIET = ' 2>/dev/null; exit 0';

@@ -108,7 +108,7 @@ export function createHub(store: HubStore, now: () => number): Hub {
         'wait a minute, or put more into one message',
       );
     }
-    const open = await store.openMessages(envelope.subject, envelope.source);
+    const open = await store.openMessages(envelope.subject, envelope.source, now());
     if (open.all >= LIMITS.inboxPerAgent || open.fromSource >= LIMITS.inboxPerSender) {
       throw new AgentBusError('AB-5007', `the inbox of ${envelope.subject} is full`, 'it has not read what is there; try again later');
     }

@@ -100,7 +100,7 @@ export function openSqliteHubStore(file: string): HubStore {
     message: db.prepare('SELECT * FROM messages WHERE workspace = ? AND id = ? LIMIT 1'),
     setState: db.prepare('UPDATE messages SET state = ? WHERE workspace = ? AND id = ?'),
     open: db.prepare(
-      "SELECT count(*) AS everyone, coalesce(sum(source = ?), 0) AS mine FROM messages WHERE recipient = ? AND state IN ('accepted', 'delivered')",
+      "SELECT count(*) AS everyone, coalesce(sum(source = ?), 0) AS mine FROM messages WHERE recipient = ? AND state IN ('accepted', 'delivered') AND expires_at > ?",
     ),
     recent: db.prepare('SELECT count(*) AS n FROM messages WHERE source = ? AND recipient = ? AND accepted_at > ?'),
     queue: db.prepare('INSERT INTO deliveries (device, kind, body, message_id, conversation_seq, queued_at) VALUES (?, ?, ?, ?, ?, ?)'),
@@ -146,8 +146,8 @@ export function openSqliteHubStore(file: string): HubStore {
       return row ? toMessage(row) : null;
     },
     setMessageState: async (workspace, id, state) => void sql.setState.run(state, workspace, id),
-    async openMessages(recipient, source) {
-      const row = sql.open.get(source, recipient)!;
+    async openMessages(recipient, source, now) {
+      const row = sql.open.get(source, recipient, now)!;
       return { all: Number(row['everyone']), fromSource: Number(row['mine']) };
     },
     recentMessages: async (source, recipient, since) => Number(sql.recent.get(source, recipient, since)!['n']),

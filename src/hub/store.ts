@@ -17,8 +17,8 @@ export interface HubStore {
   addMessage(message: NewMessage): Promise<{ result: 'new' | 'duplicate' | 'conflict'; conversationSeq: number }>;
   message(workspace: string, id: string): Promise<HubMessage | null>;
   setMessageState(workspace: string, id: string, state: string): Promise<void>;
-  /** Messages of a recipient that are neither seen nor closed, and how many of them one sender sent. */
-  openMessages(recipient: string, source: string): Promise<{ all: number; fromSource: number }>;
+  /** Messages of a recipient that are neither seen nor closed nor expired, and how many of them one sender sent. */
+  openMessages(recipient: string, source: string, now: number): Promise<{ all: number; fromSource: number }>;
   /** Messages from source to recipient accepted since a time. */
   recentMessages(source: string, recipient: string, since: number): Promise<number>;
   queue(device: string, kind: DeliveryKind, body: string, messageId: string, now: number): Promise<void>;

@@ -53,7 +53,7 @@ export function emptyMemory(): Memory {
 /** The hooks that a harness version gets, as its config spells them. */
 export function wantedHooks(harness: Harness, version: string | null, launcher: string): Wanted[] {
   return harness.install.registrations(version).map(({ event, timeout, async }) => {
-    const handler: Handler = { type: 'command', command: hookCommand(launcher, harness.id, event), timeout };
+    const handler: Handler = { type: 'command', command: hookCommand(launcher, harness.id, event, harness.install.shell), timeout };
     return { event, handler: async ? { ...handler, async: true } : handler };
   });
 }

@@ -1,10 +1,10 @@
 // Whose entry a command is gets decided by its words alone. Markers are dropped by the CLIs' own
 // rewriting of their files, and a substring search takes a user's script that mentions us for ours.
 import { basename } from 'node:path';
-import { hookCommand } from '../hook/launcher.ts';
+import { hookCommand, QUIET } from '../hook/launcher.ts';
 
 const NAME = /^[A-Za-z][A-Za-z0-9-]*$/;
-const WRAPPER = splitWords(hookCommand('/x', 'x', 'X'))?.slice(0, 3) ?? [];
+const WRAPPER = splitWords(hookCommand('/x', 'x', 'X', 'any'))?.slice(0, 3) ?? [];
 
 /** The words of a simple POSIX command; null for anything with operators, substitutions or open quotes. */
 export function splitWords(command: string): string[] | null {
@@ -53,12 +53,17 @@ function wrapped(words: readonly string[]): boolean {
   return words.length > 3 && WRAPPER.every((word, at) => words[at] === word);
 }
 
+/** The words of a command, without what makes it fail-open in sh. */
+function ownWords(command: string): string[] | null {
+  const words = splitWords(command.endsWith(QUIET) ? command.slice(0, -QUIET.length) : command);
+  return words && wrapped(words) ? words.slice(3) : words;
+}
+
 /** Whether a hook's command is one that some version of install wrote, or that a person wrote in its place. */
 export function isOurCommand(command: unknown): boolean {
   if (typeof command !== 'string') return false;
-  let words = splitWords(command);
+  const words = ownWords(command);
   if (!words) return false;
-  if (wrapped(words)) words = words.slice(3);
   const [program = '', ...rest] = words;
   if (!rest.every((word) => NAME.test(word))) return false;
   if (basename(program) === 'agentbus-hook') return rest.length === 2;
@@ -67,7 +72,5 @@ export function isOurCommand(command: unknown): boolean {
 
 /** The program that a command of ours calls, behind its wrapper; null when it is none of ours. */
 export function programOf(command: string): string | null {
-  const words = splitWords(command);
-  if (!words || !isOurCommand(command)) return null;
-  return words[wrapped(words) ? 3 : 0] ?? null;
+  return isOurCommand(command) ? (ownWords(command)?.[0] ?? null) : null;
 }

@@ -101,12 +101,13 @@ function messageTests(open: OpenHubWorld): void {
     const { store } = await open();
     const rows = [message(), message(), message({ source: 'agent://local/shop/reviewer' }), message({ recipient: CLAUDE })];
     for (const row of rows) await store.addMessage(row);
-    expect(await store.openMessages(CODEX, CLAUDE)).toEqual({ all: 3, fromSource: 2 });
+    expect(await store.openMessages(CODEX, CLAUDE, NOW)).toEqual({ all: 3, fromSource: 2 });
     await store.setMessageState('local', rows[0]!.id, 'delivered');
-    expect(await store.openMessages(CODEX, CLAUDE)).toEqual({ all: 3, fromSource: 2 });
+    expect(await store.openMessages(CODEX, CLAUDE, NOW)).toEqual({ all: 3, fromSource: 2 });
     await store.setMessageState('local', rows[0]!.id, 'presented');
-    expect(await store.openMessages(CODEX, CLAUDE)).toEqual({ all: 2, fromSource: 1 });
-    expect(await store.openMessages(CODEX, 'agent://local/shop/none')).toEqual({ all: 2, fromSource: 0 });
+    expect(await store.openMessages(CODEX, CLAUDE, NOW)).toEqual({ all: 2, fromSource: 1 });
+    expect(await store.openMessages(CODEX, 'agent://local/shop/none', NOW)).toEqual({ all: 2, fromSource: 0 });
+    expect(await store.openMessages(CODEX, CLAUDE, NOW + 1_000)).toEqual({ all: 0, fromSource: 0 });
   });
 
   test('what one agent sent another lately is counted', async () => {

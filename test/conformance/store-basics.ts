@@ -22,8 +22,8 @@ export function basicTests(open: OpenWorld): void {
   test('a transaction inside another belongs to the outer one', () => {
     const { store } = open();
     const outer = (): void =>
-      store.mark(() => {
-        store.promise(() => store.setMeta('inner', '1'));
+      store.promise(() => {
+        store.mark(() => store.setMeta('inner', '1'));
         throw new Error('stop');
       });
     expect(outer).toThrow('stop');

@@ -20,7 +20,7 @@ describe('the installed hook', () => {
   it('names a program that exists, in every written command', () => {
     for (const harness of ['claude', 'codex']) {
       for (const command of Object.values(writtenCommands(world.home, harness))) {
-        const program = /' '([^']+)' (?:claude|codex) /.exec(command)?.[1];
+        const program = /'([^']*agentbus-hook)' (?:claude|codex) /.exec(command)?.[1];
         expect(existsSync(program!)).toBe(true);
       }
     }

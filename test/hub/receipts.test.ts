@@ -37,7 +37,7 @@ test('a receipt of the recipient reaches the sender’s machine and frees the pl
   const waiting = await world.hub.pull(sender.id, 0, 10);
   expect(waiting.map(({ body }) => (JSON.parse(body) as { state: string }).state)).toEqual(['accepted', 'delivered', 'presented']);
   expect(JSON.parse(waiting[2]!.body)).toMatchObject({ messageId: id, agent: CODEX, detail: { event: 'Stop' } });
-  expect(await world.store.openMessages(CODEX, CLAUDE)).toEqual({ all: 0, fromSource: 0 });
+  expect(await world.store.openMessages(CODEX, CLAUDE, 0)).toEqual({ all: 0, fromSource: 0 });
 });
 
 test('a step that says nothing new about the message leaves it open', async () => {
@@ -82,7 +82,7 @@ test('a delivery that the recipient refuses for good is dead, and the sender lea
     { state: 'accepted' },
     { state: 'dead', detail: { reason: 'AB-4001 wrong signature' } },
   ]);
-  expect(await world.store.openMessages(CODEX, CLAUDE)).toEqual({ all: 0, fromSource: 0 });
+  expect(await world.store.openMessages(CODEX, CLAUDE, 0)).toEqual({ all: 0, fromSource: 0 });
   expect(await world.hub.pull(recipient.id, 0, 10)).toEqual([]);
 });
 

@@ -3,7 +3,8 @@ import { hookCommand } from '../../src/hook/launcher.ts';
 import { isOurCommand, splitWords } from '../../src/install/words.ts';
 
 test.each([
-  hookCommand("/home/O'Brien/.agent bus/bin/agentbus-hook", 'claude', 'Stop'),
+  hookCommand("/home/O'Brien/.agent bus/bin/agentbus-hook", 'claude', 'Stop', 'sh'),
+  hookCommand("/home/O'Brien/.agent bus/bin/agentbus-hook", 'codex', 'Stop', 'any'),
   '/home/u/.agentbus/bin/agentbus-hook codex Stop',
   '"$HOME/.agentbus/bin/agentbus-hook" claude  SessionStart',
   '~/.agentbus/bin/agentbus-hook claude Stop',

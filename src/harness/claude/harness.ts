@@ -72,6 +72,7 @@ export const claude: Harness = {
   evidence,
   install: {
     program: 'claude',
+    shell: 'sh',
     configDir: (home, env) => env['CLAUDE_CONFIG_DIR'] || join(home, '.claude'),
     registrations,
     format: 'claude',

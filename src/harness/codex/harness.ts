@@ -86,6 +86,7 @@ export const codex: Harness = {
   unescape,
   install: {
     program: 'codex',
+    shell: 'any',
     configDir: (home, env) => env['CODEX_HOME'] || join(home, '.codex'),
     registrations,
     format: 'codex',

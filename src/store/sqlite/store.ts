@@ -20,7 +20,10 @@ export function openStore(file: string): Store {
   let inside = false;
 
   function commit<T>(durable: boolean, fn: () => T): T {
-    if (inside) return fn();
+    if (inside) {
+      if (durable && full === false) throw new Error('a promise inside a mark would not be kept');
+      return fn();
+    }
     if (full !== durable) {
       db.exec(`PRAGMA synchronous = ${durable ? 'FULL' : 'NORMAL'}`);
       full = durable;
