@@ -12,7 +12,7 @@ import { sweep, type HookContext } from '../hook/handle.ts';
 import { createHub } from '../hub/hub.ts';
 import { openSqliteHubStore } from '../hub/sqlite.ts';
 import { openStore } from '../store/sqlite/store.ts';
-import { WORKSPACE } from './identity.ts';
+import { holds, WORKSPACE } from './identity.ts';
 import { settingsReader } from './settings.ts';
 
 /** Everything a daemon holds: the store, the link to the hub, and the timers between hook calls. */
@@ -50,6 +50,7 @@ function processAlive(pid: number): boolean {
 // ms. Records wait this long for company; open offers of silent sessions are looked at this often.
 const RECORD_DELAY = 1_000;
 const SWEEP = 30_000;
+const HOUR = 3_600_000;
 // Further looks at a record after the first one at the end of a turn, each after the one before.
 // A queued message that has to wait is looked at no more often than this.
 const RETRY_LEAST = 250;
@@ -93,7 +94,10 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     link,
     device,
     now,
-    onMessage: (address) => waiting.get(address)?.forEach((callback) => callback()),
+    onMessage(address) {
+      waiting.get(address)?.forEach((callback) => callback());
+      scheduleUpkeep();
+    },
     log,
   });
   /** One round, and another when the first queued message that has to wait is due. */
@@ -172,22 +176,38 @@ export async function openBus(options: BusOptions): Promise<Bus> {
         if (!announced.has(instance.address))
           void announce(instance.address).catch((error: unknown) => log('announce failed', { error: String(error) }));
         once('records', RECORD_DELAY, runPump);
-        if (store.openOffers(instance.id).length > 0) once('sweep', SWEEP, sweepAgain);
+        if (store.openOffers(instance.id).length > 0) once('sweep', SWEEP, upkeep);
       });
     },
   };
 
-  function sweepAgain(): void {
+  /** Looks after what no event will: offers of sessions that fell silent, and messages whose time is over. */
+  function upkeep(): void {
     sweep(context, findHarness);
     store.mark(() => {
       for (const row of store.expireInbox(now())) addReceipt(store, row, 'expired', {}, now());
     });
     runPump();
-    if (store.instancesWithOffers().length > 0) once('sweep', SWEEP, sweepAgain);
+    const live = store.instancesWithOffers().some((id) => {
+      const instance = store.instanceById(id);
+      return instance !== null && holds(context, instance);
+    });
+    if (live) once('sweep', SWEEP, upkeep);
+    scheduleUpkeep();
+  }
+
+  /** At the next expiry, and once an hour in any case. */
+  function scheduleUpkeep(): void {
+    if (closed) return;
+    const next = store.nextExpiry();
+    const delay = Math.min(HOUR, Math.max(1_000, (next ?? Infinity) - now() + 50));
+    clearTimeout(timers.get('upkeep'));
+    timers.delete('upkeep');
+    once('upkeep', delay, upkeep);
   }
 
   for (const agent of store.agents()) await announce(agent.address);
-  sweepAgain();
+  upkeep();
 
   return {
     ...context,

@@ -69,13 +69,14 @@ function findOrJoin(
 
 /** The instance after the event: presence, and the budgets that a prompt renews. */
 function progressed(instance: InstanceRow, event: HookEvent, human: boolean, now: number): InstanceRow {
+  // A subagent's record and model are its own.
+  if (event.subagent) return { ...instance, seenAt: now };
   const next: InstanceRow = {
     ...instance,
     seenAt: now,
     transcript: event.transcript ?? instance.transcript,
     model: plainName(event.model) ?? instance.model,
   };
-  if (event.subagent) return next;
   if (event.kind === 'prompt') {
     Object.assign(next, { state: 'busy', turnAt: now, turnHops: 0, midFrames: 0, midBytes: 0, stopInTurn: 0 });
     if (human) next.stopTotal = 0;

@@ -119,6 +119,8 @@ export interface InboxStore {
   countShow(seq: number, atStop: boolean): void;
   countUnproven(seq: number): void;
   expireInbox(now: number): InboxRow[];
+  /** When the next unread message expires; null when nothing is unread. */
+  nextExpiry(): number | null;
 }
 
 export type OfferState = 'open' | 'accepted' | 'presented' | 'miss' | 'unproven';

@@ -50,6 +50,13 @@ describe('what is waiting', () => {
     expect(vain.err).toContain('AB-1004');
   });
 
+  it('expires when its time is over, and its sender learns of it', async () => {
+    const { session, address } = await started();
+    const id = send(address, 'only now', '--expires', '2s');
+    await until('it has expired', () => stateOf(id) === 'expired');
+    expect((await session.prompt('too late')).out).toBe('');
+  });
+
   it('is closed by resolve, once and for all', async () => {
     const { session, address } = await started();
     const id = send(address, 'no answer needed');

@@ -60,6 +60,7 @@ export function inboxStore(db: Database): InboxStore {
     setState: db.prepare('UPDATE inbox SET state = ? WHERE seq = ?'),
     show: db.prepare('UPDATE inbox SET shows = shows + 1, stop_used = max(stop_used, ?) WHERE seq = ?'),
     unproven: db.prepare('UPDATE inbox SET unproven = unproven + 1 WHERE seq = ?'),
+    next: db.prepare("SELECT min(expires_at) AS at FROM inbox WHERE state = 'unread'"),
     due: db.prepare(
       `SELECT * FROM inbox WHERE state = 'unread' AND expires_at <= ?
        AND seq NOT IN (SELECT message FROM offers WHERE state IN ('open', 'accepted')) LIMIT 500`,
@@ -104,6 +105,10 @@ export function inboxStore(db: Database): InboxStore {
     advance,
     countShow: (seq, atStop) => void sql.show.run(atStop ? 1 : 0, seq),
     countUnproven: (seq) => void sql.unproven.run(seq),
+    nextExpiry() {
+      const at = sql.next.get()?.['at'];
+      return typeof at === 'number' ? at : null;
+    },
     expireInbox(now) {
       return sql.due
         .all(now)
