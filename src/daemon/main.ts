@@ -25,8 +25,17 @@ function openLog(paths: HomePaths): Log {
   mkdirSync(paths.log, { recursive: true, mode: 0o700 });
   const file = join(paths.log, 'daemon.log');
   if (existsSync(file) && statSync(file).size > LOG_BYTES) renameSync(file, `${file}.1`);
-  const logger = pino({ base: { pid: process.pid } }, destination({ dest: file, sync: true, mode: 0o600 }));
-  return (message, detail = {}) => logger.info(redactJson(detail), message);
+  const sink = destination({ dest: file, sync: true, mode: 0o600 });
+  // A full disk must not end the daemon by way of the line that says so.
+  sink.on('error', () => {});
+  const logger = pino({ base: { pid: process.pid } }, sink);
+  return (message, detail = {}) => {
+    try {
+      logger.info(redactJson(detail), message);
+    } catch {
+      // Nobody to tell.
+    }
+  };
 }
 
 function loadToken(file: string): string {

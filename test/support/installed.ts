@@ -63,7 +63,7 @@ function feed(child: ChildProcess, payload: unknown, options: HookOptions): void
 }
 
 /** Installs both harnesses. `name`: a directory name for the home, for odd paths. */
-export function installed(options: { name?: string; install?: string[] } = {}): Installed {
+export function installed(options: { name?: string; install?: string[]; before?: (paths: { bus: string }) => void } = {}): Installed {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'ab-')));
   const home = join(base, options.name ?? 'home');
   const bus = join(home, '.agentbus');
@@ -125,6 +125,7 @@ export function installed(options: { name?: string; install?: string[] } = {}): 
     rmSync(base, { recursive: true, force: true, maxRetries: 5 });
   }
 
+  options.before?.({ bus });
   const ran = agentbus(options.install ?? ['install', '--harness', 'claude,codex']);
   if (ran.code !== 0) throw new Error(`install: ${ran.out}${ran.err}`);
   return { home, bus, project, env, agentbus, json, hook, daemonPid, close };
