@@ -18,6 +18,7 @@ export const LIMITS = {
   pairPerMinute: 30,
   silentSlot: 24 * 3600_000,
   silentName: 15 * 60_000,
+  sameStart: 1_000,
   clearGrace: 5_000,
   offerUnproven: 24 * 3600_000,
   toolResultBytes: 20_000,

@@ -47,12 +47,15 @@ function findOrJoin(
   harness: Harness,
   event: HookEvent,
   handed: HandedEnv | null,
-): { instance: InstanceRow; previous: InstanceRow | null } | null {
+): { instance: InstanceRow; previous: InstanceRow | null; again: boolean } | null {
   const { store } = context;
   const known = store.instance(harness.id, event.sessionKey);
   const starts = event.kind === 'session-start' && event.source !== 'compact';
+  // Two configs with our hook fire one start twice; the second is no new session and says nothing.
+  const again = starts && known !== null && known.state !== 'ended' && context.now() - known.startedAt < LIMITS.sameStart;
+  if (again) return { instance: known, previous: known, again };
   const joins = starts || known === null || (known.state === 'ended' && event.kind === 'prompt');
-  if (known && !joins) return { instance: known, previous: known };
+  if (known && !joins) return { instance: known, previous: known, again: false };
   if (event.subagent || event.kind === 'session-end') return null;
   const headless = isHeadless(context, harness, event, handed);
   if (headless === null) return null;
@@ -64,7 +67,7 @@ function findOrJoin(
     const other = store.instanceById(id);
     if (other && other.id !== instance.id && other.address === instance.address) settle(context, harness, other, 'replaced');
   }
-  return { instance, previous: known };
+  return { instance, previous: known, again: false };
 }
 
 /** The instance after the event: presence, and the budgets that a prompt renews. */
@@ -222,7 +225,7 @@ export function handleHook(context: HookContext, harness: Harness, payload: Reco
     }
     if (open.length > 0) settle(context, harness, instance, 'live');
     readAfterStop(store, instance, now);
-    const shown = respond(context, harness, instance, joined.previous, event, human);
+    const shown = joined.again ? { output: '', batch: null, instance } : respond(context, harness, instance, joined.previous, event, human);
     if (shown.instance !== instance) store.saveInstance(shown.instance);
     instance = shown.instance;
     return { instance, output: shown.output, shown: shown.batch?.shown.map(({ row }) => row.id) ?? [] };

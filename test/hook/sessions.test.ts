@@ -129,6 +129,12 @@ describe('addresses', () => {
     expect((await second.prompt('and now?')).out).toContain(next);
   });
 
+  it('are announced once when two configurations fire the same start', async () => {
+    const session = fakeClaude(world);
+    const both = await Promise.all([session.start(), session.start()]);
+    expect(both.filter(({ out }) => out !== '')).toHaveLength(1);
+  });
+
   it('says the same line only once over a resume', async () => {
     const { session } = await started();
     await world.hook('claude', 'SessionEnd', session.payload('SessionEnd', { reason: 'other' }));
