@@ -101,10 +101,13 @@ describe.each(CLIS)('$name', (cli) => {
     const id = await send(world, addressOf(cli), 'for the typed-ahead prompt');
     await tui.prompt('typed ahead');
     writeFileSync(released, '');
-    await model.until(
-      () => model.mainRequests().some((request) => request.done && framesIn(request.body).some((frame) => frame.id === id)),
-      'the message in an answered request',
-    );
+    await tui.see('The tool is done.');
+    await tui.idle();
+    const shown = (): boolean =>
+      model.mainRequests().some((request) => request.done && framesIn(request.body).some((frame) => frame.id === id));
+    // 2.1.197 takes a prompt into a running turn without a hook; the next prompt then carries the message.
+    if (cli.version === '2.1.197' && !shown()) await say(cli, tui, 'and now?', 'Now I see it.');
+    await model.until(shown, 'the message in an answered request');
     await reached(world, id, 'presented');
     for (const ids of idsIn(model.mainRequests())) expect(ids.filter((each) => each === id).length).toBeLessThan(2);
   });
