@@ -90,7 +90,8 @@ export function createPump(context: PumpContext): Pump {
         if (row.expiresAt <= now())
           throw new AgentBusError('AB-7004', `message ${row.id} expired before it could be sent`, 'send it again');
         await link.submit(row.jws);
-        store.promise(() => store.settleOutbox(row.id, 'sent', null));
+        // Forgotten in a power cut, it is sent again, and the hub knows it.
+        store.mark(() => store.settleOutbox(row.id, 'sent', null));
       } catch (error) {
         if (isFinal(error)) deadLetter(row, error);
         else {

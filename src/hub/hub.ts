@@ -6,7 +6,7 @@ import { newId } from '../core/ids.ts';
 import { openJws, publicKeyFromRaw, type OpenedJws } from '../core/jws.ts';
 import { LIMITS } from '../core/limits.ts';
 import { record, text } from '../core/payload.ts';
-import type { Delivery, HubAgent, HubReceipt, HubRecord, HubStore, RecordQuery } from './store.ts';
+import type { Delivery, HubAgent, HubReceipt, HubRecord, HubStore, MessageStep, RecordQuery } from './store.ts';
 
 export interface SubmitResult {
   id: string;
@@ -114,25 +114,15 @@ export function createHub(store: HubStore, now: () => number): Hub {
     }
   }
 
-  async function report(
+  /** A step that the hub itself takes. */
+  function stepOf(
     message: { workspace: string; id: string; source: string; recipient: string },
     state: string,
     detail: Record<string, unknown>,
-  ): Promise<void> {
-    const receipt: HubReceipt = {
-      id: newId('rct'),
-      workspace: message.workspace,
-      messageId: message.id,
-      state,
-      at: now(),
-      agent: message.recipient,
-      detail,
-    };
-    await store.addReceipt(receipt);
-    const sender = await store.agent(message.source);
-    if (!sender) return;
-    await store.queue(sender.device, 'receipt', JSON.stringify(receipt), message.id, now());
-    wake(sender.device);
+  ): MessageStep {
+    const { workspace, id, source, recipient } = message;
+    const receipt: HubReceipt = { id: newId('rct'), workspace, messageId: id, state, at: now(), agent: recipient, detail };
+    return { receipt, source, except: null, state };
   }
 
   async function submit(device: string, jws: string): Promise<SubmitResult> {
@@ -146,7 +136,7 @@ export function createHub(store: HubStore, now: () => number): Hub {
     // Receipts and replies name a message by its id alone, so within a workspace that has to be one message.
     if (known && known.source !== envelope.source) throw idInUse(envelope.id);
     if (!known) await checkLimits(envelope);
-    const { result } = await store.addMessage({
+    const message = {
       workspace,
       source: envelope.source,
       id: envelope.id,
@@ -157,10 +147,11 @@ export function createHub(store: HubStore, now: () => number): Hub {
       device: recipient.device,
       acceptedAt: now(),
       expiresAt: Date.parse(envelope.expiretime),
-    });
+    };
+    const { result } = await store.addMessage(message, stepOf(message, 'accepted', {}));
     if (result === 'conflict') throw idInUse(envelope.id);
     if (result === 'new') {
-      await report({ workspace, id: envelope.id, source: envelope.source, recipient: envelope.subject }, 'accepted', {});
+      wake(device);
       wake(recipient.device);
     }
     return { id: envelope.id, state: 'accepted', duplicate: result === 'duplicate' };
@@ -187,34 +178,12 @@ export function createHub(store: HubStore, now: () => number): Hub {
       agent: message.recipient,
       detail: record(data['detail']),
     };
-    if (!(await store.addReceipt(receipt))) return;
-    if (CLOSING.has(state!)) await store.setMessageState(workspace, message.id, state!);
-    const sender = await store.agent(message.source);
-    if (sender && sender.device !== device) {
-      await store.queue(sender.device, 'receipt', JSON.stringify(receipt), message.id, now());
-      wake(sender.device);
-    }
+    const told = await store.addStep({ receipt, source: message.source, except: device, state: CLOSING.has(state!) ? state : null });
+    if (told) wake(told);
   }
 
-  async function nak(device: string, seq: number, reason: string): Promise<void> {
-    const workspace = await workspaceOf(device);
-    for (const delivery of await store.ack(device, [seq])) {
-      const message = delivery.kind === 'message' ? await store.message(workspace, delivery.messageId) : null;
-      if (!message) continue;
-      await store.setMessageState(workspace, message.id, 'dead');
-      await report(message, 'dead', { reason });
-    }
-  }
-
-  async function ack(device: string, seqs: readonly number[]): Promise<void> {
-    const workspace = await workspaceOf(device);
-    for (const delivery of await store.ack(device, seqs)) {
-      if (delivery.kind !== 'message') continue;
-      const message = await store.message(workspace, delivery.messageId);
-      if (!message) continue;
-      if (message.state === 'accepted') await store.setMessageState(workspace, message.id, 'delivered');
-      await report(message, 'delivered', {});
-    }
+  async function settleDeliveries(device: string, seqs: readonly number[], state: string, detail: Record<string, unknown>): Promise<void> {
+    for (const told of await store.ack(device, seqs, (message) => stepOf(message, state, detail))) wake(told);
   }
 
   return {
@@ -240,8 +209,8 @@ export function createHub(store: HubStore, now: () => number): Hub {
     submit,
     submitReceipt,
     pull: (device, after, limit) => store.deliveries(device, after, limit),
-    ack,
-    nak,
+    ack: (device, seqs) => settleDeliveries(device, seqs, 'delivered', {}),
+    nak: (device, seq, reason) => settleDeliveries(device, [seq], 'dead', { reason }),
     async addRecords(device, records) {
       const workspace = await workspaceOf(device);
       await store.addRecords(records.map((row) => ({ ...row, workspace })));

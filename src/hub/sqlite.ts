@@ -1,5 +1,5 @@
 import { migrate, openDatabase, type Row } from '../store/driver.ts';
-import type { Delivery, DeliveryKind, DeviceRow, HubAgent, HubMessage, HubReceipt, HubRecord, HubStore } from './store.ts';
+import type { Delivery, DeliveryKind, DeviceRow, HubAgent, HubMessage, HubReceipt, HubRecord, HubStore, MessageStep } from './store.ts';
 
 const FIRST = `
 CREATE TABLE devices (id TEXT PRIMARY KEY, workspace TEXT NOT NULL, public_key TEXT NOT NULL, enrolled_at INTEGER NOT NULL) STRICT;
@@ -98,7 +98,7 @@ export function openSqliteHubStore(file: string): HubStore {
     ),
     addMessage: db.prepare("INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'accepted')"),
     message: db.prepare('SELECT * FROM messages WHERE workspace = ? AND id = ? LIMIT 1'),
-    setState: db.prepare('UPDATE messages SET state = ? WHERE workspace = ? AND id = ?'),
+    setState: db.prepare("UPDATE messages SET state = ? WHERE workspace = ? AND id = ? AND state IN ('accepted', 'delivered')"),
     open: db.prepare(
       "SELECT count(*) AS everyone, coalesce(sum(source = ?), 0) AS mine FROM messages WHERE recipient = ? AND state IN ('accepted', 'delivered') AND expires_at > ?",
     ),
@@ -113,6 +113,16 @@ export function openSqliteHubStore(file: string): HubStore {
       'SELECT * FROM records WHERE workspace = ? AND (? IS NULL OR agent = ?) AND (? IS NULL OR event = ?) ORDER BY at DESC, id DESC LIMIT ?',
     ),
   };
+  function addStep({ receipt, source, except, state }: MessageStep): string | null | false {
+    const { id, workspace, messageId, at, agent, detail } = receipt;
+    if (sql.addReceipt.run(id, workspace, messageId, receipt.state, at, agent, JSON.stringify(detail)).changes === 0) return false;
+    if (state !== null) sql.setState.run(state, workspace, messageId);
+    const device = sql.agent.get(source)?.['device'];
+    if (typeof device !== 'string' || device === except) return null;
+    sql.queue.run(device, 'receipt', JSON.stringify(receipt), messageId, 0, at);
+    return device;
+  }
+
   const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
   return {
@@ -128,7 +138,7 @@ export function openSqliteHubStore(file: string): HubStore {
       return row ? toAgent(row) : null;
     },
     agents: async (workspace) => sql.agents.all(workspace).map(toAgent),
-    addMessage: async (message) =>
+    addMessage: async (message, accepted) =>
       db.transaction(() => {
         const known = sql.known.get(message.workspace, message.source, message.id);
         if (known) {
@@ -139,23 +149,30 @@ export function openSqliteHubStore(file: string): HubStore {
         const { workspace, source, id, recipient, conversation, jws, digest, device, acceptedAt, expiresAt } = message;
         sql.addMessage.run(workspace, source, id, recipient, conversation, conversationSeq, jws, digest, device, acceptedAt, expiresAt);
         sql.queue.run(device, 'message', jws, id, conversationSeq, acceptedAt);
+        addStep(accepted);
         return { result: 'new', conversationSeq } as const;
       }),
     async message(workspace, id) {
       const row = sql.message.get(workspace, id);
       return row ? toMessage(row) : null;
     },
-    setMessageState: async (workspace, id, state) => void sql.setState.run(state, workspace, id),
     async openMessages(recipient, source, now) {
       const row = sql.open.get(source, recipient, now)!;
       return { all: Number(row['everyone']), fromSource: Number(row['mine']) };
     },
     recentMessages: async (source, recipient, since) => Number(sql.recent.get(source, recipient, since)!['n']),
-    queue: async (device, kind, body, messageId, now) => void sql.queue.run(device, kind, body, messageId, 0, now),
     deliveries: async (device, after, limit) => sql.deliveries.all(device, after, limit).map(toDelivery),
-    ack: async (device, seqs) => db.transaction(() => seqs.flatMap((seq) => sql.ack.all(device, seq)).map(toDelivery)),
-    addReceipt: async (row) =>
-      sql.addReceipt.run(row.id, row.workspace, row.messageId, row.state, row.at, row.agent, JSON.stringify(row.detail)).changes === 1,
+    addStep: async (step) => db.transaction(() => addStep(step)),
+    ack: async (device, seqs, stepOf) =>
+      db.transaction(() => {
+        const told = new Set<string>();
+        for (const { kind, messageId } of seqs.flatMap((seq) => sql.ack.all(device, seq)).map(toDelivery)) {
+          const row = kind === 'message' ? sql.message.get(sql.device.get(device)!['workspace'] as string, messageId) : undefined;
+          const sender = row ? addStep(stepOf(toMessage(row))) : null;
+          if (sender) told.add(sender);
+        }
+        return [...told];
+      }),
     receipts: async (workspace, messageId) => sql.receipts.all(workspace, messageId).map(toReceipt),
     addRecords: async (records) =>
       db.transaction(() => {

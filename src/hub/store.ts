@@ -14,17 +14,17 @@ export interface HubStore {
    * device, in one transaction. `duplicate`: the same bytes were taken before (with the number of
    * then); `conflict`: the same workspace, source and id with other bytes.
    */
-  addMessage(message: NewMessage): Promise<{ result: 'new' | 'duplicate' | 'conflict'; conversationSeq: number }>;
+  addMessage(message: NewMessage, accepted: MessageStep): Promise<{ result: 'new' | 'duplicate' | 'conflict'; conversationSeq: number }>;
   message(workspace: string, id: string): Promise<HubMessage | null>;
-  setMessageState(workspace: string, id: string, state: string): Promise<void>;
   /** Messages of a recipient that are neither seen nor closed nor expired, and how many of them one sender sent. */
   openMessages(recipient: string, source: string, now: number): Promise<{ all: number; fromSource: number }>;
   /** Messages from source to recipient accepted since a time. */
   recentMessages(source: string, recipient: string, since: number): Promise<number>;
-  queue(device: string, kind: DeliveryKind, body: string, messageId: string, now: number): Promise<void>;
+  /** Adds a step once per receipt id; answers with the device that is told of it, null for none, false when it was there. */
+  addStep(step: MessageStep): Promise<string | null | false>;
   deliveries(device: string, after: number, limit: number): Promise<Delivery[]>;
-  ack(device: string, seqs: readonly number[]): Promise<Delivery[]>;
-  addReceipt(receipt: HubReceipt): Promise<boolean>;
+  /** Removes deliveries; each message among them takes its step in the same transaction. Answers with the devices told. */
+  ack(device: string, seqs: readonly number[], stepOf: (message: HubMessage) => MessageStep): Promise<string[]>;
   receipts(workspace: string, messageId: string): Promise<HubReceipt[]>;
   addRecords(records: readonly HubRecord[]): Promise<void>;
   records(workspace: string, options: RecordQuery): Promise<HubRecord[]>;
@@ -64,6 +64,16 @@ export interface NewMessage {
 export interface HubMessage extends NewMessage {
   conversationSeq: number;
   state: string;
+}
+
+/** What happens to a message, kept and told in one transaction. */
+export interface MessageStep {
+  receipt: HubReceipt;
+  /** The message's sender, whose device is told, unless it is `except`. */
+  source: string;
+  except: string | null;
+  /** What the message counts as from now on; null: as before. */
+  state: string | null;
 }
 
 export type DeliveryKind = 'message' | 'receipt';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/core/ids.ts';
-import type { HubReceipt, HubStore, NewMessage } from '../../src/hub/store.ts';
+import type { HubReceipt, HubStore, MessageStep, NewMessage } from '../../src/hub/store.ts';
 
 export interface HubStoreWorld {
   store: HubStore;
@@ -43,6 +43,12 @@ function receipt(messageId: string, changes: Partial<HubReceipt> = {}): HubRecei
   return { id: newId('rct'), workspace: 'local', messageId, state: 'read', at: NOW, agent: CODEX, detail: { by: 'inbox' }, ...changes };
 }
 
+const add = (store: HubStore, row: NewMessage) => store.addMessage(row, step(row, 'accepted'));
+
+function step(row: NewMessage, state: string, except: string | null = null): MessageStep {
+  return { receipt: receipt(row.id, { state, agent: row.recipient, detail: {} }), source: row.source, except, state };
+}
+
 function directoryTests(open: OpenHubWorld): void {
   test('the first key of a device stays', async () => {
     const { store, reopen } = await open();
@@ -75,14 +81,14 @@ function messageTests(open: OpenHubWorld): void {
   test('a message is taken once, with the next number of its conversation', async () => {
     const { store, reopen } = await open();
     const [first, second, other] = [message(), message(), message({ conversation: 'cnv-2' })];
-    expect(await store.addMessage(first)).toEqual({ result: 'new', conversationSeq: 1 });
-    expect(await store.addMessage(second)).toEqual({ result: 'new', conversationSeq: 2 });
-    expect(await store.addMessage(other)).toEqual({ result: 'new', conversationSeq: 1 });
-    expect(await store.addMessage(first)).toEqual({ result: 'duplicate', conversationSeq: 1 });
-    expect(await store.addMessage({ ...first, digest: 'other', jws: '{"changed":1}' })).toMatchObject({ result: 'conflict' });
-    expect(await store.addMessage(message({ workspace: 'acme' }))).toEqual({ result: 'new', conversationSeq: 1 });
+    expect(await add(store, first)).toEqual({ result: 'new', conversationSeq: 1 });
+    expect(await add(store, second)).toEqual({ result: 'new', conversationSeq: 2 });
+    expect(await add(store, other)).toEqual({ result: 'new', conversationSeq: 1 });
+    expect(await add(store, first)).toEqual({ result: 'duplicate', conversationSeq: 1 });
+    expect(await add(store, { ...first, digest: 'other', jws: '{"changed":1}' })).toMatchObject({ result: 'conflict' });
+    expect(await add(store, message({ workspace: 'acme' }))).toEqual({ result: 'new', conversationSeq: 1 });
     const later = await reopen();
-    expect(await later.addMessage(second)).toEqual({ result: 'duplicate', conversationSeq: 2 });
+    expect(await add(later, second)).toEqual({ result: 'duplicate', conversationSeq: 2 });
     expect(await later.message('local', first.id)).toEqual({ ...first, conversationSeq: 1, state: 'accepted' });
     expect(await later.message('acme', first.id)).toBeNull();
   });
@@ -90,7 +96,7 @@ function messageTests(open: OpenHubWorld): void {
   test('only a new message is queued for the recipient’s device, with its bytes as they came', async () => {
     const { store } = await open();
     const row = message();
-    for (const each of [row, row, { ...row, digest: 'other' }]) await store.addMessage(each);
+    for (const each of [row, row, { ...row, digest: 'other' }]) await add(store, each);
     expect(await store.deliveries('dev_a', 0, 10)).toEqual([
       { seq: expect.any(Number) as number, kind: 'message', body: row.jws, messageId: row.id, conversationSeq: 1 },
     ]);
@@ -100,11 +106,11 @@ function messageTests(open: OpenHubWorld): void {
   test('messages that are neither seen nor closed are counted, in all and by sender', async () => {
     const { store } = await open();
     const rows = [message(), message(), message({ source: 'agent://local/shop/reviewer' }), message({ recipient: CLAUDE })];
-    for (const row of rows) await store.addMessage(row);
+    for (const row of rows) await add(store, row);
     expect(await store.openMessages(CODEX, CLAUDE, NOW)).toEqual({ all: 3, fromSource: 2 });
-    await store.setMessageState('local', rows[0]!.id, 'delivered');
+    await store.addStep(step(rows[0]!, 'delivered'));
     expect(await store.openMessages(CODEX, CLAUDE, NOW)).toEqual({ all: 3, fromSource: 2 });
-    await store.setMessageState('local', rows[0]!.id, 'presented');
+    await store.addStep(step(rows[0]!, 'presented'));
     expect(await store.openMessages(CODEX, CLAUDE, NOW)).toEqual({ all: 2, fromSource: 1 });
     expect(await store.openMessages(CODEX, 'agent://local/shop/none', NOW)).toEqual({ all: 2, fromSource: 0 });
     expect(await store.openMessages(CODEX, CLAUDE, NOW + 1_000)).toEqual({ all: 0, fromSource: 0 });
@@ -112,8 +118,8 @@ function messageTests(open: OpenHubWorld): void {
 
   test('what one agent sent another lately is counted', async () => {
     const { store } = await open();
-    for (const acceptedAt of [NOW, NOW + 10, NOW + 20]) await store.addMessage(message({ acceptedAt }));
-    await store.addMessage(message({ recipient: CLAUDE, acceptedAt: NOW + 30 }));
+    for (const acceptedAt of [NOW, NOW + 10, NOW + 20]) await add(store, message({ acceptedAt }));
+    await add(store, message({ recipient: CLAUDE, acceptedAt: NOW + 30 }));
     expect(await store.recentMessages(CLAUDE, CODEX, NOW)).toBe(2);
   });
 }
@@ -122,28 +128,61 @@ function deliveryTests(open: OpenHubWorld): void {
   test('deliveries come in order from a place on, and stay until they are acknowledged', async () => {
     const { store, reopen } = await open();
     const rows = [message(), message(), message()];
-    for (const row of rows) await store.addMessage(row);
-    await store.queue('dev_a', 'receipt', '{"r":1}', rows[0]!.id, NOW);
+    for (const row of rows) await add(store, row);
+    await store.addDevice(device());
+    await store.putAgent(agent(CLAUDE));
+    expect(await store.addStep(step(rows[0]!, 'offered'))).toBe('dev_a');
     const all = await store.deliveries('dev_a', 0, 10);
     expect(all.map(({ kind, messageId }) => [kind, messageId])).toEqual([
       ...rows.map(({ id }) => ['message', id]),
       ['receipt', rows[0]!.id],
     ]);
     expect(await store.deliveries('dev_a', all[1]!.seq, 1)).toEqual([all[2]]);
-    expect(await store.ack('dev_b', [all[0]!.seq])).toEqual([]);
-    expect(await store.ack('dev_a', [all[0]!.seq, all[2]!.seq])).toEqual([all[0], all[2]]);
-    expect(await store.ack('dev_a', [all[0]!.seq])).toEqual([]);
+    const delivered = (row: NewMessage): MessageStep => step(row, 'delivered', 'dev_a');
+    for (const seqs of [[all[0]!.seq, all[2]!.seq], [all[0]!.seq]]) expect(await store.ack('dev_a', seqs, delivered)).toEqual([]);
     expect(await (await reopen()).deliveries('dev_a', 0, 10)).toEqual([all[1], all[3]]);
   });
 
   test('a number is never given twice, even when its delivery is gone', async () => {
     const { store, reopen } = await open();
-    await store.addMessage(message());
+    await add(store, message());
     const [first] = await store.deliveries('dev_a', 0, 10);
-    await store.ack('dev_a', [first!.seq]);
+    await store.addDevice(device());
+    await store.ack('dev_a', [first!.seq], (row) => step(row, 'delivered', 'dev_a'));
     const later = await reopen();
-    await later.addMessage(message());
+    await add(later, message());
     expect((await later.deliveries('dev_a', 0, 10))[0]!.seq).toBeGreaterThan(first!.seq);
+  });
+}
+
+function stepTests(open: OpenHubWorld): void {
+  test('an acknowledged message takes its step, and its sender’s device is told, once', async () => {
+    const { store, reopen } = await open();
+    for (const id of ['dev_a', 'dev_b']) await store.addDevice(device(id));
+    await store.putAgent(agent(CLAUDE, 'dev_b'));
+    const row = message();
+    await add(store, row);
+    const [delivery] = await store.deliveries('dev_a', 0, 10);
+    expect(await store.ack('dev_a', [delivery!.seq], (each) => step(each, 'delivered'))).toEqual(['dev_b']);
+    expect(await store.ack('dev_a', [delivery!.seq], (each) => step(each, 'delivered'))).toEqual([]);
+    const later = await reopen();
+    expect((await later.message('local', row.id))?.state).toBe('delivered');
+    expect((await later.receipts('local', row.id)).map(({ state }) => state)).toEqual(['accepted', 'delivered']);
+    const told = (await later.deliveries('dev_b', 0, 10)).map(({ kind, body }) => [kind, (JSON.parse(body) as HubReceipt).state]);
+    expect(told).toEqual([
+      ['receipt', 'accepted'],
+      ['receipt', 'delivered'],
+    ]);
+  });
+
+  test('what is closed stays closed, and a step without a state changes none', async () => {
+    const { store } = await open();
+    const row = message();
+    await add(store, row);
+    await store.addStep(step(row, 'presented'));
+    await store.addStep(step(row, 'delivered'));
+    await store.addStep({ ...step(row, 'offered'), state: null });
+    expect((await store.message('local', row.id))?.state).toBe('presented');
   });
 }
 
@@ -152,7 +191,8 @@ function receiptTests(open: OpenHubWorld): void {
     const { store, reopen } = await open();
     const id = newId('msg');
     const [late, early] = [receipt(id, { at: NOW + 5 }), receipt(id, { state: 'offered', agent: null, detail: {} })];
-    expect([await store.addReceipt(late), await store.addReceipt(early), await store.addReceipt(late)]).toEqual([true, true, false]);
+    const keep = (each: HubReceipt) => store.addStep({ receipt: each, source: CLAUDE, except: null, state: null });
+    expect([await keep(late), await keep(early), await keep(late)]).toEqual([null, null, false]);
     const later = await reopen();
     expect(await later.receipts('local', id)).toEqual([early, late]);
     expect(await later.receipts('acme', id)).toEqual([]);
@@ -186,6 +226,7 @@ export function hubStoreConformance(name: string, open: OpenHubWorld): void {
     deliveryTests(open);
   });
   describe(`${name}: receipts and records`, () => {
+    stepTests(open);
     receiptTests(open);
   });
 }
