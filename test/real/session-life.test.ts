@@ -112,18 +112,20 @@ describe.each(CLIS)('$name', (cli) => {
     for (const ids of idsIn(model.mainRequests())) expect(ids.filter((each) => each === id).length).toBeLessThan(2);
   });
 
-  test('two sessions in one project have addresses and mail of their own', async () => {
+  test('five sessions in one project have addresses and mail of their own', async () => {
     world = await createWorld(cli);
     await install(world);
     const model = world.model(cli);
     const tuis = [];
-    for (const name of ['one', 'two']) {
+    const names = ['one', 'two', 'three', 'four', 'five'];
+    for (const name of names) {
       const tui = await openTui(world, cli);
       await say(cli, tui, `hello from ${name}`, `Here is ${name}.`);
       tuis.push(tui);
     }
-    expect(await slots()).toEqual([addressOf(cli), addressOf(cli, 2)]);
-    const ids = [await send(world, addressOf(cli), 'for one'), await send(world, addressOf(cli, 2), 'for two')];
+    expect(await slots()).toEqual(names.map((_, at) => addressOf(cli, at + 1)));
+    const ids = [];
+    for (const [at, name] of names.entries()) ids.push(await send(world, addressOf(cli, at + 1), `for ${name}`));
     for (const [at, tui] of tuis.entries()) {
       model.clear();
       await say(cli, tui, 'anything new?', `Mail ${at}.`);
