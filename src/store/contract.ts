@@ -209,9 +209,6 @@ export interface RecordStore {
   addRecord(row: RecordRow): void;
   queuedRecords(limit: number): RecordRow[];
   recordsSent(ids: readonly string[]): void;
-  records(options: { limit: number }): RecordRow[];
-  cursor(stream: string): number;
-  setCursor(stream: string, value: number): void;
   pinnedKey(device: string): string | null;
   pinKey(device: string, publicKey: string, now: number): void;
 }

@@ -127,7 +127,5 @@ CREATE TABLE records (
 ) STRICT;
 CREATE INDEX records_queued ON records (id) WHERE queued = 1;
 
-CREATE TABLE cursors (stream TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
-
 CREATE TABLE pins (device TEXT PRIMARY KEY, public_key TEXT NOT NULL, pinned_at INTEGER NOT NULL) STRICT;
 `;

@@ -11,9 +11,6 @@ export function recordStore(db: Database): RecordStore {
     queued: db.prepare('SELECT * FROM records WHERE queued = 1 ORDER BY id LIMIT ?'),
     // Records live at the hub; here they only wait for it.
     sent: db.prepare('DELETE FROM records WHERE id = ?'),
-    last: db.prepare('SELECT * FROM records ORDER BY id DESC LIMIT ?'),
-    cursor: db.prepare('SELECT value FROM cursors WHERE stream = ?'),
-    setCursor: db.prepare('INSERT INTO cursors (stream, value) VALUES (?, ?) ON CONFLICT (stream) DO UPDATE SET value = excluded.value'),
     pinned: db.prepare('SELECT public_key FROM pins WHERE device = ?'),
     pin: db.prepare('INSERT INTO pins (device, public_key, pinned_at) VALUES (?, ?, ?) ON CONFLICT (device) DO NOTHING'),
   };
@@ -21,9 +18,6 @@ export function recordStore(db: Database): RecordStore {
     addRecord: (row) => void sql.add.run(row.id, row.at, row.body),
     queuedRecords: (limit) => sql.queued.all(limit).map(toRecord),
     recordsSent: (ids) => ids.forEach((id) => sql.sent.run(id)),
-    records: ({ limit }) => sql.last.all(limit).map(toRecord),
-    cursor: (stream) => Number(sql.cursor.get(stream)?.['value'] ?? 0),
-    setCursor: (stream, value) => void sql.setCursor.run(stream, value),
     pinnedKey: (device) => (sql.pinned.get(device)?.['public_key'] as string | undefined) ?? null,
     pinKey: (device, publicKey, now) => void sql.pin.run(device, publicKey, now),
   };
