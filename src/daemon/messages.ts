@@ -28,6 +28,16 @@ export interface SendAnswer {
   seen: string;
 }
 
+// ms. A busy pump must not make a sender believe that nothing was sent: it then hears "queued".
+const PATIENCE = 2_000;
+
+function atMost(delay: number, work: Promise<void>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, delay);
+    work.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
 async function knownAddresses(bus: Bus): Promise<string[]> {
   return [...new Set([...bus.store.agents().map((agent) => agent.address), ...(await bus.link.directory()).map((agent) => agent.address)])];
 }
@@ -51,7 +61,7 @@ async function post(bus: Bus, who: CallerIdentity, draft: Draft): Promise<SendAn
     }),
   );
   // The outbox row is the promise; the round through the hub may fail and is then tried again.
-  await bus.pump.run().catch((error: unknown) => bus.log('pump failed', { error: String(error) }));
+  await atMost(PATIENCE, bus.pump.run()).catch((error: unknown) => bus.log('pump failed', { error: String(error) }));
   const row = bus.store.outboxMessage(envelope.id);
   if (row?.state === 'dead')
     throw (

@@ -31,7 +31,8 @@ export interface Setup {
 }
 
 const NOBODY = 65_534;
-const PATCH = 'patch';
+// Whoever has a clone has git.
+const APPLY = ['apply', '--whitespace=nowarn', '-'];
 
 function fill(box: Sandbox, setup: Setup): void {
   for (const [file, content] of Object.entries(setup.files)) box.write(file, content);
@@ -115,7 +116,9 @@ export function conformance(harness: Harness, setup: Setup): void {
       fill(patched, setup);
       for (const { path, diff } of report.files) {
         if (diff === '') continue;
-        execFileSync(PATCH, ['--binary', '-s', patched.path(path.slice(box.home.length + 1))], { input: diff });
+        const name = path.slice(box.home.length + 1);
+        const input = diff.replace(/^--- (?!\/dev\/null).*$/m, `--- a/${name}`).replace(/^\+\+\+ .*$/m, `+++ b/${name}`);
+        execFileSync('git', APPLY, { cwd: patched.home, input });
       }
       await installHarness(harness, box.options);
       for (const name of names) expect(patched.read(name)).toBe(box.read(name));
