@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineCommand } from 'citty';
+import { isAlive } from '../core/alive.ts';
 import { AgentBusError } from '../core/errors.ts';
 import { agentbusHome, homePaths } from '../core/paths.ts';
 import { callDaemon, ensureDaemon, type Hello } from '../daemon/client.ts';
@@ -34,15 +35,6 @@ export function describeDaemon(status: DaemonStatus | null): string {
   return `daemon: ${version}, pid ${pid}, up ${uptime} s, ${Math.round(memory / 1048576)} MB; ${live} live of ${agents} agents, ${unread} unread, ${outbox} waiting to be sent`;
 }
 
-function alive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 async function stop(json: boolean): Promise<void> {
   let pid: number;
   try {
@@ -51,7 +43,7 @@ async function stop(json: boolean): Promise<void> {
     if (!(error instanceof AgentBusError) || error.code !== 'AB-3001') throw error;
     return print(json, { stopped: false }, () => 'no daemon was running');
   }
-  for (const until = Date.now() + 5_000; alive(pid);) {
+  for (const until = Date.now() + 5_000; isAlive(pid);) {
     if (Date.now() > until)
       throw new AgentBusError(
         'AB-3001',

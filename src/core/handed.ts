@@ -10,3 +10,12 @@ export const HANDED_VARIABLES = [
 ] as const;
 
 export type HandedEnv = Partial<Record<(typeof HANDED_VARIABLES)[number], string>>;
+
+const KEPT = ['HOME', 'PATH', 'USER', 'LOGNAME', 'LANG', 'TZ', 'TMPDIR'] as const;
+
+/** The whole environment of a daemon: it must keep nothing of the session that happened to start it. */
+export function daemonEnvironment(home: string): Record<string, string> {
+  const env: Record<string, string> = { AGENTBUS_HOME: home };
+  for (const name of KEPT) if (process.env[name] !== undefined) env[name] = process.env[name];
+  return env;
+}

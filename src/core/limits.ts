@@ -3,7 +3,6 @@ export const LIMITS = {
   envelopeBytes: 1024 * 1024,
   framePayloadBytes: 16 * 1024,
   hookPayloadBytes: 16 * 1024 * 1024,
-  idChars: 64,
   expiryDefault: 7 * 24 * 3600_000,
   expiryMax: 30 * 24 * 3600_000,
   clockSkewAhead: 10 * 60_000,

@@ -1,4 +1,5 @@
 import { homedir, userInfo } from 'node:os';
+import { isAlive } from '../core/alive.ts';
 import { formatAddress, parseAddress, toSegment } from '../core/address.ts';
 import { homePaths } from '../core/paths.ts';
 import { createTranscriptReader } from '../drain/transcript.ts';
@@ -38,22 +39,13 @@ export interface BusOptions {
   log?: (message: string, detail?: Record<string, unknown>) => void;
 }
 
-function processAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
-}
-
 // ms. Records wait this long for company; open offers of silent sessions are looked at this often.
 const RECORD_DELAY = 1_000;
 const SWEEP = 30_000;
 const HOUR = 3_600_000;
-// Further looks at a record after the first one at the end of a turn, each after the one before.
 // A queued message that has to wait is looked at no more often than this.
 const RETRY_LEAST = 250;
+// Further looks at a record after the first one at the end of a turn, each after the one before.
 const LATER = [350, 1_500, 3_000, 10_000];
 
 /** Opens the stores and connects the embedded hub. Throws AB-3002. */
@@ -151,7 +143,7 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     store,
     transcripts: createTranscriptReader(),
     now,
-    alive: processAlive,
+    alive: isAlive,
     userHome: options.userHome ?? homedir(),
     settings: settingsReader(paths.config, (message) => log(message)),
     confirmReads,

@@ -4,6 +4,7 @@ import { request } from 'node:http';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AgentBusError, errorFromJson } from '../core/errors.ts';
+import { daemonEnvironment } from '../core/handed.ts';
 import { controlSocket, homePaths } from '../core/paths.ts';
 
 /** The only way from the commands and the MCP server to the daemon. */
@@ -85,9 +86,7 @@ function daemonFile(): string {
 }
 
 function spawnDaemon(home: string): void {
-  const keep = ['HOME', 'PATH', 'USER', 'LOGNAME', 'LANG', 'TZ', 'TMPDIR'];
-  const env: NodeJS.ProcessEnv = { AGENTBUS_HOME: home };
-  for (const name of keep) if (process.env[name] !== undefined) env[name] = process.env[name];
+  const env = daemonEnvironment(home);
   spawn(process.execPath, [daemonFile()], { detached: true, stdio: 'ignore', cwd: '/', env }).unref();
 }
 

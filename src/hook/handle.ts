@@ -121,6 +121,11 @@ function recordSize(context: HookContext, harness: Harness, instance: InstanceRo
   return context.transcripts.size(harness.evidence.roots(context.userHome, instance.env), event.transcript);
 }
 
+/** Whether nothing may be shown here now: a stand-by, or paused by its person. */
+function isMuted(context: HookContext, instance: InstanceRow): boolean {
+  return instance.standby || context.store.meta(pausedKey(instance.address)) === '1';
+}
+
 /** The sender learns that the loop brake holds a message, once. */
 function noteHeld(context: HookContext, rows: readonly InboxRow[]): void {
   for (const row of rows) {
@@ -135,7 +140,7 @@ function inject(context: HookContext, harness: Harness, instance: InstanceRow, e
   const place = placeOf(context, instance, event, human);
   const point: InjectPoint | undefined =
     event.kind === 'prompt' || event.kind === 'post-tool' || event.kind === 'stop' ? harness.inject[event.kind] : undefined;
-  if (!place || !point || event.subagent || instance.standby || context.store.meta(pausedKey(instance.address))) return nothing;
+  if (!place || !point || event.subagent || isMuted(context, instance)) return nothing;
   // One open offer per event: else a refusal in the harness's record could be either's.
   if (context.store.openOffers(instance.id).some((offer) => offer.state === 'open' && offer.native === event.native)) return nothing;
   const rows = candidates(context, instance.address);
@@ -164,7 +169,7 @@ function inject(context: HookContext, harness: Harness, instance: InstanceRow, e
 function repeat(context: HookContext, harness: Harness, instance: InstanceRow, event: HookEvent): Injected {
   const nothing = { output: '', batch: null, instance };
   const point = harness.inject['session-start'];
-  if (!point || instance.standby || instance.state !== 'busy') return nothing;
+  if (!point || isMuted(context, instance) || instance.state !== 'busy') return nothing;
   const rows = context.store.seenSince(instance.id, instance.turnAt).map((seq) => context.store.inboxBySeq(seq)!);
   const batch = composeBatch(rows, point, null);
   if (batch.shown.length === 0) return nothing;
@@ -216,6 +221,8 @@ export function handleHook(context: HookContext, harness: Harness, payload: Reco
   const result = store.mark(() => {
     const joined = findOrJoin(context, harness, event, handed);
     if (!joined) return null;
+    // A hook that comes after its session's end is recorded, and brings nothing back: the address may be another's.
+    if (joined.instance.state === 'ended') return { instance: joined.instance, output: '', shown: [] };
     let instance = progressed(promoteIfFree(context, joined.instance), event, human, now);
     store.saveInstance(instance);
     context.confirmReads(instance.id);

@@ -9,7 +9,7 @@ import { closeSync, existsSync, mkdirSync, openSync, statSync, utimesSync } from
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { agentbusHome, homePaths, relaySocket } from '../core/paths.ts';
-import { HANDED_VARIABLES } from '../core/handed.ts';
+import { daemonEnvironment, HANDED_VARIABLES } from '../core/handed.ts';
 
 // All in ms. No hook of ours runs longer than `deadline`; what is not there by then is not waited for.
 const TIMES = { deadline: 1_800, firstByte: 1_200, daemonStart: 1_300, spawnAgain: 30_000, retry: 25 };
@@ -46,9 +46,7 @@ function mayStart(): boolean {
 }
 
 function startDaemon(): void {
-  const keep = ['HOME', 'PATH', 'USER', 'LOGNAME', 'LANG', 'TZ', 'TMPDIR'];
-  const env: NodeJS.ProcessEnv = { AGENTBUS_HOME: home };
-  for (const name of keep) if (process.env[name] !== undefined) env[name] = process.env[name];
+  const env = daemonEnvironment(home);
   // Loaded only here, and at once: by the next tick this process may have ended.
   const { spawn } = process.getBuiltinModule('node:child_process');
   // A child that holds the hook's stdout makes Codex wait out its timeout and Claude block the tool.

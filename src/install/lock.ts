@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, rmdirSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { isAlive } from '../core/alive.ts';
 import { AgentBusError } from '../core/errors.ts';
 
 const PATIENCE_MS = 15_000;
@@ -11,15 +12,6 @@ const RECOVERY_MS = 5_000;
 
 function errno(error: unknown): string | undefined {
   return (error as NodeJS.ErrnoException).code;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return errno(error) === 'EPERM';
-  }
 }
 
 function read(path: string): string | null {

@@ -121,6 +121,20 @@ describe('lifecycle invariants', () => {
 });
 
 describe('a session’s turns', () => {
+  it('are over with its end: a hook that comes late shows nothing and does not bring it back', async () => {
+    const { session, address } = await started({ CLAUDE_PID: '' });
+    await session.prompt('work');
+    await world.hook('claude', 'SessionEnd', session.payload('SessionEnd', { reason: 'other' }));
+    const id = send(address, 'for whoever comes next', '--priority', 'high');
+    for (const event of ['PostToolUse', 'Stop']) {
+      const fields = { tool_name: 'Bash', tool_input: {}, stop_hook_active: false };
+      expect((await world.hook('claude', event, session.payload(event, fields))).out).toBe('');
+    }
+    const heir = await started();
+    expect(heir.address).toBe(address);
+    expect((await heir.session.prompt('hello')).out).toContain(id);
+  });
+
   it('keep the address over /clear, with the same process', async () => {
     const { session, address } = await started({ CLAUDE_PID: String(process.ppid) });
     await world.hook('claude', 'SessionEnd', session.payload('SessionEnd', { reason: 'clear' }));

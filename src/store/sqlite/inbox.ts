@@ -1,3 +1,4 @@
+import { LIMITS } from '../../core/limits.ts';
 import type { InboxRow, InboxState, InboxStore } from '../contract.ts';
 import type { Database, Row } from '../driver.ts';
 
@@ -36,7 +37,7 @@ const FORWARD: Readonly<Record<InboxState, readonly InboxState[]>> = {
 
 // A message in an open offer is not shown again, and neither is to its recipient what follows it in its
 // conversation: if that offer turns out a miss, the order would be broken. Twice shown without proof is enough.
-const SHOWABLE = `state = 'unread' AND expires_at > ? AND unproven < 2
+const SHOWABLE = `state = 'unread' AND expires_at > ? AND unproven < ${LIMITS.showsWithoutProof}
     AND seq NOT IN (SELECT message FROM offers WHERE state IN ('open', 'accepted'))
     AND conversation NOT IN (SELECT i.conversation FROM offers o JOIN inbox i ON i.seq = o.message
       WHERE o.state = 'open' AND i.recipient = inbox.recipient)`;
