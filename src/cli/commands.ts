@@ -8,6 +8,11 @@ export type AnyCommand = CommandDef<any>;
 export const COMMANDS: Readonly<Record<string, { about: string; load(): Promise<AnyCommand> }>> = {
   send: { about: 'Send a message to an agent', load: async () => (await import('./send.ts')).sendCommand },
   reply: { about: 'Answer a message', load: async () => (await import('./reply.ts')).replyCommand },
+  task: {
+    about: 'Ask an agent for work, and follow it: send, list, show, answer, cancel',
+    load: async () => (await import('./task.ts')).taskCommand,
+  },
+  abandon: { about: 'Give up a task that this session was sent', load: async () => (await import('./task.ts')).abandonCommand },
   inbox: { about: 'What is waiting for you, or for this session', load: async () => (await import('./inbox.ts')).inboxCommand },
   drain: { about: 'Print what is waiting, in frames, and mark it read', load: async () => (await import('./verbs.ts')).drainCommand },
   pending: { about: 'How much is waiting', load: async () => (await import('./verbs.ts')).pendingCommand },

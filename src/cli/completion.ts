@@ -9,6 +9,7 @@ function bash(commands: string): string {
   elif [ "$COMP_CWORD" -eq 2 ]; then
     case "\${COMP_WORDS[1]}" in
       send|rename|pause|resume) COMPREPLY=($(compgen -W "$(agentbus agents --names 2>/dev/null)" -- "$word")) ;;
+      task) COMPREPLY=($(compgen -W "send list show answer cancel progress finish fetch" -- "$word")) ;;
       daemon) COMPREPLY=($(compgen -W "start stop status logs" -- "$word")) ;;
       config) COMPREPLY=($(compgen -W "list get set" -- "$word")) ;;
       completion) COMPREPLY=($(compgen -W "bash zsh fish" -- "$word")) ;;
@@ -26,6 +27,7 @@ _agentbus() {
   elif (( CURRENT == 3 )); then
     case $words[2] in
       send|rename|pause|resume) compadd -- \${(f)"$(agentbus agents --names 2>/dev/null)"} ;;
+      task) compadd -- send list show answer cancel progress finish fetch ;;
       daemon) compadd -- start stop status logs ;;
       config) compadd -- list get set ;;
       completion) compadd -- bash zsh fish ;;
@@ -40,6 +42,7 @@ function fish(commands: string): string {
   return `complete -c agentbus -f
 complete -c agentbus -n __fish_use_subcommand -a "${commands}"
 complete -c agentbus -n "__fish_seen_subcommand_from send rename pause resume" -a "(agentbus agents --names 2>/dev/null)"
+complete -c agentbus -n "__fish_seen_subcommand_from task" -a "send list show answer cancel progress finish fetch"
 complete -c agentbus -n "__fish_seen_subcommand_from daemon" -a "start stop status logs"
 complete -c agentbus -n "__fish_seen_subcommand_from config" -a "list get set"
 complete -c agentbus -n "__fish_seen_subcommand_from completion" -a "bash zsh fish"

@@ -1,7 +1,7 @@
 import type { ErrorJson } from '../core/errors.ts';
 import { AgentBusError } from '../core/errors.ts';
 import { agentbusHome } from '../core/paths.ts';
-import { callDaemon, ensureDaemon } from '../daemon/client.ts';
+import { askDaemon } from '../daemon/client.ts';
 import type { Caller } from '../daemon/callers.ts';
 import { HARNESSES } from '../harness/registry.ts';
 
@@ -17,10 +17,8 @@ export function currentCaller(): Caller {
 }
 
 /** Calls the daemon, starting it when there is none. */
-export async function ask<T>(path: string, body: unknown = {}): Promise<T> {
-  const home = agentbusHome();
-  await ensureDaemon(home);
-  return callDaemon<T>(home, path, body);
+export function ask<T>(path: string, body: unknown = {}): Promise<T> {
+  return askDaemon<T>(agentbusHome(), path, body);
 }
 
 /** Prints the value as JSON, or what `human` makes of it. */

@@ -44,6 +44,12 @@ export type Envelope = v.InferOutput<typeof EnvelopeSchema>;
 export const TYPES = {
   message: 'agentbus.message.v1',
   taskRequest: 'agentbus.task.request.v1',
+  taskAccept: 'agentbus.task.accept.v1',
+  taskProgress: 'agentbus.task.progress.v1',
+  taskInput: 'agentbus.task.input.v1',
+  taskResult: 'agentbus.task.result.v1',
+  taskError: 'agentbus.task.error.v1',
+  taskCancel: 'agentbus.task.cancel.v1',
   receipt: 'agentbus.receipt.v1',
   record: 'agentbus.session.record.v1',
 } as const;

@@ -29,10 +29,15 @@ export const ERROR_CODES = {
   'AB-5005': 'id_conflict',
   'AB-5006': 'rate_limited',
   'AB-5007': 'inbox_full',
+  'AB-5008': 'attachment_not_found',
+  'AB-6001': 'task_not_found',
+  'AB-6002': 'task_over',
+  'AB-6003': 'wrong_task_state',
   'AB-7001': 'invalid_input',
   'AB-7002': 'invalid_address',
   'AB-7003': 'envelope_too_large',
   'AB-7004': 'expired',
+  'AB-7005': 'attachment_too_large',
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_CODES;
@@ -56,6 +61,10 @@ const EXIT_BY_CODE: Partial<Record<ErrorCode, number>> = {
   'AB-4004': EXIT.refused,
   'AB-5006': EXIT.refused,
   'AB-5007': EXIT.refused,
+  'AB-5008': EXIT.notFound,
+  'AB-6001': EXIT.notFound,
+  'AB-6002': EXIT.refused,
+  'AB-6003': EXIT.refused,
 };
 
 export interface ErrorJson {

@@ -21,5 +21,7 @@ export const LIMITS = {
   clearGrace: 5_000,
   offerUnproven: 24 * 3600_000,
   toolResultBytes: 20_000,
+  attachmentBytes: 8 * 1024 * 1024,
+  attachments: 10,
   transcriptWindow: 8 * 1024 * 1024,
 } as const;

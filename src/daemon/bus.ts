@@ -15,6 +15,7 @@ import { openSqliteHubStore } from '../hub/sqlite.ts';
 import { openStore } from '../store/sqlite/store.ts';
 import { holds, WORKSPACE } from './identity.ts';
 import { settingsReader } from './settings.ts';
+import { countUsage } from './tasks.ts';
 
 /** Everything a daemon holds: the store, the link to the hub, and the timers between hook calls. */
 export interface Bus extends HookContext {
@@ -67,6 +68,8 @@ export async function openBus(options: BusOptions): Promise<Bus> {
   const announced = new Map<string, string>();
   const waiting = new Map<string, Set<() => void>>();
   let closed = false;
+  // When the next task expires, as the hub said last.
+  let nextTaskEnd: number | null = null;
 
   function once(key: string, delay: number, fn: () => void): void {
     if (closed || timers.has(key)) return;
@@ -159,8 +162,11 @@ export async function openBus(options: BusOptions): Promise<Bus> {
         runPump();
       });
     },
+    used(address, tokens, usd) {
+      answered.push(() => countUsage(bus, address, tokens, usd));
+    },
     afterHook(instance, records) {
-      if (answered.length === 0) setImmediate(finishAnswered);
+      setImmediate(finishAnswered);
       answered.push(() => {
         store.mark(() => {
           for (const row of records()) store.addRecord(row);
@@ -179,29 +185,34 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     store.mark(() => {
       for (const row of store.expireInbox(now())) addReceipt(store, row, 'expired', {}, now());
     });
+    hub
+      .sweep()
+      .then((next) => {
+        nextTaskEnd = next;
+      })
+      .catch((error: unknown) => log('sweep of the hub failed', { error: String(error) }))
+      .finally(scheduleUpkeep);
     runPump();
     const live = store.instancesWithOffers().some((id) => {
       const instance = store.instanceById(id);
       return instance !== null && holds(context, instance);
     });
     if (live) once('sweep', SWEEP, upkeep);
-    scheduleUpkeep();
   }
 
   /** At the next expiry, and once an hour in any case. */
   function scheduleUpkeep(): void {
     if (closed) return;
-    const next = store.nextExpiry();
-    const delay = Math.min(HOUR, Math.max(1_000, (next ?? Infinity) - now() + 50));
+    const next = Math.min(store.nextExpiry() ?? Infinity, nextTaskEnd ?? Infinity);
+    const delay = Math.min(HOUR, Math.max(1_000, next - now() + 50));
     clearTimeout(timers.get('upkeep'));
     timers.delete('upkeep');
     once('upkeep', delay, upkeep);
   }
 
   for (const agent of store.agents()) await announce(agent.address);
-  upkeep();
 
-  return {
+  const bus: Bus = {
     ...context,
     link,
     pump,
@@ -232,4 +243,6 @@ export async function openBus(options: BusOptions): Promise<Bus> {
       await hubStore.close();
     },
   };
+  upkeep();
+  return bus;
 }

@@ -28,7 +28,7 @@ function unreachable(error: NodeJS.ErrnoException): AgentBusError {
     return new AgentBusError(
       'AB-3004',
       'this sandbox blocks the daemon’s socket',
-      'inside Codex’s sandbox use the AgentBus MCP tools: send, inbox, reply, find_agent',
+      'inside Codex’s sandbox use the AgentBus MCP tools: send, inbox, reply, find_agent, task_progress, task_result, diagnose',
     );
   }
   return new AgentBusError(
@@ -117,5 +117,23 @@ export async function ensureDaemon(home: string): Promise<Hello> {
       }
       await new Promise((resolve) => setTimeout(resolve, 30));
     }
+  }
+}
+
+// Printing frames marks them: asked again it would print what follows.
+const ONCE: ReadonlySet<string> = new Set(['/drain', '/stop']);
+
+/**
+ * A call to the daemon, which is started when there is none. If it dies over the call, the next one is
+ * asked once more: what sends something carries an id, so it is sent once.
+ */
+export async function askDaemon<T>(home: string, path: string, body: unknown = {}): Promise<T> {
+  await ensureDaemon(home);
+  try {
+    return await callDaemon<T>(home, path, body);
+  } catch (error) {
+    if (!(error instanceof AgentBusError) || error.code !== 'AB-3001' || ONCE.has(path)) throw error;
+    await ensureDaemon(home);
+    return callDaemon<T>(home, path, body);
   }
 }

@@ -5,12 +5,17 @@ import { LIMITS } from '../core/limits.ts';
 import { DROPPED, redact } from '../record/redact.ts';
 import { ROUTES, type ControlOptions } from './routes.ts';
 
+// Base64 of the largest attachment, and of everything else twice the largest envelope.
+const MOST: Readonly<Record<string, number>> = { '/attach': Math.ceil(LIMITS.attachmentBytes * 1.4) };
+
 async function readBody(request: IncomingMessage): Promise<unknown> {
+  const most = MOST[request.url ?? ''] ?? LIMITS.envelopeBytes * 2;
   const chunks: Buffer[] = [];
   let total = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     total += chunk.length;
-    if (total > LIMITS.envelopeBytes * 2) throw new AgentBusError('AB-7003', 'the request is larger than 2 MiB', 'send less at a time');
+    if (total > most)
+      throw new AgentBusError('AB-7003', `the request is larger than ${Math.round(most / 1024 / 1024)} MiB`, 'send less at a time');
     chunks.push(chunk);
   }
   if (total === 0) return {};

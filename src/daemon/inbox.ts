@@ -2,6 +2,7 @@ import { renderFrame } from '../core/frame.ts';
 import { priorityRank } from '../core/envelope.ts';
 import { readJws } from '../core/jws.ts';
 import { LIMITS } from '../core/limits.ts';
+import { openTasksLine } from '../core/task.ts';
 import { cutUtf8 } from '../core/unicode.ts';
 import { addReceipt, frameInput } from '../drain/offer.ts';
 import type { InboxRow } from '../store/contract.ts';
@@ -25,6 +26,8 @@ export interface InboxPage {
   entries: InboxEntry[];
   /** Give it back as `after` for what follows; null at the end. */
   cursor: string | null;
+  /** The open tasks of the address in one line; empty without any. */
+  tasks: string;
 }
 
 /** Envelopes only: a list marks nothing. */
@@ -46,6 +49,7 @@ export function listInbox(bus: Bus, who: CallerIdentity, options: { all: boolean
       bytes: Buffer.byteLength(JSON.stringify(readJws(row.jws).data) ?? ''),
     })),
     cursor: rows.length > options.limit ? String(page.at(-1)!.seq) : null,
+    tasks: openTasksLine(bus.store.openTasks(who.address), who.address),
   };
 }
 

@@ -49,11 +49,16 @@ function first(rows: readonly InboxRow[], urgent: (row: InboxRow) => boolean): I
   return queue ? [queue[0]!] : [];
 }
 
+/** A question, an answer, the end of a task: somebody's work waits for it, or has waited. */
+function isTaskNews(row: InboxRow, inFlight: ReadonlySet<string>): boolean {
+  return !row.status && (inFlight.has(row.conversation) || row.type === TYPES.taskResult || row.type === TYPES.taskError);
+}
+
 /**
  * What may be shown now, in order. `rows` are the showable messages, each conversation in its own
- * order. Pure; docs/architecture.md has the rules.
+ * order; `inFlight` are the conversations about tasks that are being worked on. Pure; docs/architecture.md has the rules.
  */
-export function selectMessages(place: Place, rows: readonly InboxRow[]): InboxRow[] {
+export function selectMessages(place: Place, rows: readonly InboxRow[], inFlight: ReadonlySet<string>): InboxRow[] {
   // Dropping a message drops what follows it in its conversation, so the order holds.
   const stopped = new Set<string>();
   const allowed = rows.filter((row) => {
@@ -63,7 +68,7 @@ export function selectMessages(place: Place, rows: readonly InboxRow[]): InboxRo
   if (place.kind === 'prompt') return atPrompt(allowed);
   if (place.kind === 'post-tool') {
     const full = place.framesThisTurn >= LIMITS.midTurnFramesPerTurn || place.bytesThisTurn >= LIMITS.midTurnBytesPerTurn;
-    return full ? [] : first(allowed, (row) => row.priority >= HIGH);
+    return full ? [] : first(allowed, (row) => row.priority >= HIGH || isTaskNews(row, inFlight));
   }
   const over =
     place.active || !place.enabled || place.extensionsThisTurn > 0 || place.extensionsSincePrompt >= LIMITS.stopExtensionsPerPrompt;

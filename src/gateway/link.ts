@@ -15,6 +15,10 @@ export interface Link {
   pull(after: number, limit: number): Promise<Delivery[]>;
   ack(seqs: readonly number[]): Promise<void>;
   nak(seq: number, reason: string): Promise<void>;
+  /** Hands an attachment of an own agent to the hub; answers with its hash. */
+  putBlob(address: string, bytes: Buffer): Promise<string>;
+  /** Throws AB-5008 for what is not this agent's to read. */
+  blob(address: string, ref: string): Promise<Buffer>;
   addRecords(records: readonly { id: string; at: number; body: Record<string, unknown> }[]): Promise<void>;
   records(query: RecordQuery): Promise<HubRecord[]>;
   watch(onNews: () => void): () => void;
@@ -31,6 +35,8 @@ export function embeddedLink(hub: Hub, device: string): Link {
     pull: (after, limit) => hub.pull(device, after, limit),
     ack: (seqs) => hub.ack(device, seqs),
     nak: (seq, reason) => hub.nak(device, seq, reason),
+    putBlob: (address, bytes) => hub.putBlob(device, address, bytes),
+    blob: (address, ref) => hub.blob(device, address, ref),
     addRecords: (records) => hub.addRecords(device, records),
     records: (query) => hub.records(device, query),
     watch: (onNews) => hub.watch(device, onNews),

@@ -4,10 +4,12 @@ import { buildEnvelope, priorityRank, TYPES, type Envelope } from '../core/envel
 import { AgentBusError, type ErrorCode } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import { openJws, publicKeyFromRaw, readJws, signEnvelope } from '../core/jws.ts';
+import { isStatus, taskOf } from '../core/task.ts';
 import type { Delivery, HubReceipt } from '../hub/store.ts';
 import type { InboxRow, OutboxRow, ReceiptRow, Store } from '../store/contract.ts';
 import type { Device } from './device.ts';
 import type { Link } from './link.ts';
+import { closeMoot, takeTask } from './tasks.ts';
 
 export interface PumpContext {
   store: Store;
@@ -39,6 +41,10 @@ const FINAL: ReadonlySet<ErrorCode> = new Set([
   'AB-5005',
   'AB-5006',
   'AB-5007',
+  'AB-5008',
+  'AB-6001',
+  'AB-6002',
+  'AB-6003',
   'AB-7001',
   'AB-7002',
   'AB-7003',
@@ -139,6 +145,8 @@ export function createPump(context: PumpContext): Pump {
     }
     const raw = await keyOf(kid);
     const { envelope } = openJws(delivery.body, () => (raw === null ? null : publicKeyFromRaw(raw)));
+    const task = taskOf(envelope);
+    const status = isStatus(envelope);
     const result = store.promise(() =>
       store.addInbox({
         workspace: parseAddress(envelope.subject)!.workspace,
@@ -148,8 +156,11 @@ export function createPump(context: PumpContext): Pump {
         conversation: envelope.conversationid,
         conversationSeq: delivery.conversationSeq,
         type: envelope.type,
-        priority: priorityRank(envelope.priority),
+        // Whatever its sender says: a status stops and wakes nobody.
+        priority: status ? 0 : priorityRank(envelope.priority),
         hops: envelope.hops,
+        task,
+        status,
         jws: delivery.body,
         digest: createHash('sha256').update(delivery.body).digest('hex'),
         receivedAt: now(),
@@ -157,6 +168,7 @@ export function createPump(context: PumpContext): Pump {
       }),
     );
     if (result === 'conflict') context.log('another message under a known id was refused', { id: envelope.id });
+    if (task !== null) store.mark(() => closeMoot(store, task, now()));
     return result === 'new' ? envelope.subject : null;
   }
 
@@ -187,6 +199,7 @@ export function createPump(context: PumpContext): Pump {
       let refusal: AgentBusError | null = null;
       try {
         if (delivery.kind === 'receipt') takeReceipt(delivery);
+        else if (delivery.kind === 'task') takeTask(store, delivery.body, now());
         else {
           const recipient = await takeMessage(delivery);
           if (recipient !== null) context.onMessage(recipient);

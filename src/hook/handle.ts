@@ -1,6 +1,7 @@
 import { connectedLine, measure } from '../core/frame.ts';
 import type { HandedEnv, Harness, HookEvent, InjectPoint } from '../core/harness.ts';
 import { LIMITS } from '../core/limits.ts';
+import { openTasksLine } from '../core/task.ts';
 import { holds, joinSession, promoteIfFree, type IdentityContext } from '../daemon/identity.ts';
 import { pausedKey } from '../daemon/overview.ts';
 import type { Settings } from '../daemon/settings.ts';
@@ -16,6 +17,8 @@ export interface HookContext extends SettleContext, IdentityContext {
   settleLater(instance: string, delay: number, attempt?: number): void;
   /** The session went on: what the inbox tool returned to it before counts as read now. */
   confirmReads(instance: string): void;
+  /** Tokens and US dollars that an agent's session used: they count for the task that it works on. */
+  used(address: string, tokens: number, usd: number): void;
   /** After the answer: writes what the call is recorded as, and tells the hub of a new agent. */
   afterHook(instance: InstanceRow, records: () => RecordRow[]): void;
 }
@@ -148,7 +151,8 @@ function inject(context: HookContext, harness: Harness, instance: InstanceRow, e
     context,
     rows.filter((row) => waitsForHuman(row, place)),
   );
-  const chosen = selectMessages(place, rows);
+  const inFlight = new Set(rows.map((row) => row.conversation).filter((id) => context.store.inFlight(id, instance.address)));
+  const chosen = selectMessages(place, rows, inFlight);
   if (chosen.length === 0) return nothing;
   const unread = place.kind === 'prompt' ? context.store.unreadCount(instance.address, context.now()) : null;
   const batch = composeBatch(chosen, point, unread);
@@ -165,16 +169,19 @@ function inject(context: HookContext, harness: Harness, instance: InstanceRow, e
   return { output: point.render(event.native, batch.text), batch, instance: next };
 }
 
-/** A compaction took what this turn was shown out of the context: what is not read yet is shown again. */
+/** A compaction took the open tasks out of the context, and what this turn was shown: what is not read yet is shown again. */
 function repeat(context: HookContext, harness: Harness, instance: InstanceRow, event: HookEvent): Injected {
   const nothing = { output: '', batch: null, instance };
   const point = harness.inject['session-start'];
-  if (!point || isMuted(context, instance) || instance.state !== 'busy') return nothing;
-  const rows = context.store.seenSince(instance.id, instance.turnAt).map((seq) => context.store.inboxBySeq(seq)!);
-  const batch = composeBatch(rows, point, null);
-  if (batch.shown.length === 0) return nothing;
+  if (!point || isMuted(context, instance)) return nothing;
+  const tasks = openTasksLine(context.store.openTasks(instance.address), instance.address);
+  const seen = instance.state === 'busy' ? context.store.seenSince(instance.id, instance.turnAt) : [];
+  const rows = seen.map((seq) => context.store.inboxBySeq(seq)!);
+  const batch = composeBatch(rows, { ...point, budget: point.budget - measure(tasks, point.unit) - 2 }, null);
+  const text = [tasks, batch.text].filter((part) => part !== '').join('\n\n');
+  if (text === '') return nothing;
   storeOffers(context.store, instance, event, batch, recordSize(context, harness, instance, event), context.now());
-  return { output: point.render(event.native, batch.text), batch, instance };
+  return { output: point.render(event.native, text), batch, instance };
 }
 
 /** The line of a session start, where a person sees the session; a resume repeats it only when it would say something else. */
@@ -188,10 +195,12 @@ function announce(
   const point = harness.inject['session-start'];
   if (!point || instance.standby || (instance.headless && !instance.named)) return { output: '', instance };
   const unread = context.store.unreadCount(instance.address, context.now());
-  const next = { ...instance, announced: unread };
-  if (event.source === 'resume' && previous?.address === instance.address && previous.announced === unread)
+  const tasks = openTasksLine(context.store.openTasks(instance.address), instance.address);
+  const line = connectedLine(instance.address, unread) + (tasks === '' ? '' : `\n${tasks}`);
+  const next = { ...instance, announced: line };
+  if (event.source === 'resume' && previous?.address === instance.address && previous.announced === line)
     return { output: '', instance: next };
-  return { output: point.render(event.native, connectedLine(instance.address, unread)), instance: next };
+  return { output: point.render(event.native, line), instance: next };
 }
 
 function respond(
@@ -232,6 +241,7 @@ export function handleHook(context: HookContext, harness: Harness, payload: Reco
     }
     if (open.length > 0) settle(context, harness, instance, 'live');
     readAfterStop(store, instance, now);
+    if (event.usage) context.used(instance.address, event.usage.input + event.usage.output, 0);
     const shown = joined.again ? { output: '', batch: null, instance } : respond(context, harness, instance, joined.previous, event, human);
     if (shown.instance !== instance) store.saveInstance(shown.instance);
     instance = shown.instance;

@@ -6,6 +6,8 @@ import { newId } from '../core/ids.ts';
 import { openJws, publicKeyFromRaw, type OpenedJws } from '../core/jws.ts';
 import { LIMITS } from '../core/limits.ts';
 import { record, text } from '../core/payload.ts';
+import { applyToTask, expireTask, taskOf, type Task } from '../core/task.ts';
+import { attachmentsOf, hashOf, noAttachment } from '../core/task-data.ts';
 import type { Delivery, HubAgent, HubReceipt, HubRecord, HubStore, MessageStep, RecordQuery } from './store.ts';
 
 export interface SubmitResult {
@@ -30,6 +32,9 @@ export const RECEIPT_STATES = [
 // What a message counts as afterwards. A step that says nothing new about the message leaves it.
 const CLOSING: ReadonlySet<string> = new Set(['presented', 'read', 'replied', 'resolved', 'expired']);
 
+// ms. An attachment that no message names by then is forgotten.
+const UNSENT = 24 * 3600_000;
+
 /**
  * The hub: routes, stores, verifies. The daemon runs it in-process when no remote hub is configured;
  * both take this same path.
@@ -47,6 +52,12 @@ export interface Hub {
   nak(device: string, seq: number, reason: string): Promise<void>;
   addRecords(device: string, records: readonly { id: string; at: number; body: Record<string, unknown> }[]): Promise<void>;
   records(device: string, query: RecordQuery): Promise<HubRecord[]>;
+  /** Keeps an attachment for an agent of the device, who may then send it; answers with its hash. */
+  putBlob(device: string, address: string, bytes: Buffer): Promise<string>;
+  /** The bytes of an attachment, for a party of a message that names it. Throws AB-5008. */
+  blob(device: string, address: string, ref: string): Promise<Buffer>;
+  /** Ends tasks whose time is over, and forgets attachments of expired messages; answers with the time of the next end. */
+  sweep(): Promise<number | null>;
   trace(device: string, messageId: string): Promise<HubReceipt[]>;
   /** Calls back when something is waiting for the device; answers with the way to stop it. */
   watch(device: string, onNews: () => void): () => void;
@@ -69,17 +80,21 @@ export function createHub(store: HubStore, now: () => number): Hub {
     return row.workspace;
   }
 
+  /** Whether the address is the device's; throws AB-4002. */
+  async function requireAddress(device: string, address: string): Promise<HubAgent> {
+    const agent = await store.agent(address);
+    if (agent?.device === device) return agent;
+    throw new AgentBusError(
+      'AB-4002',
+      `${address} does not belong to this device`,
+      'an address belongs to the device that claimed it first',
+    );
+  }
+
   async function verify(device: string, jws: string): Promise<OpenedJws> {
     const row = await store.device(device);
     const opened = openJws(jws, (id) => (row && id === device ? publicKeyFromRaw(row.publicKey) : null));
-    const sender = await store.agent(opened.envelope.source);
-    if (sender?.device !== device) {
-      throw new AgentBusError(
-        'AB-4002',
-        `${opened.envelope.source} does not belong to this device`,
-        'an address belongs to the device that claimed it first',
-      );
-    }
+    await requireAddress(device, opened.envelope.source);
     if (Date.parse(opened.envelope.time) > now() + LIMITS.clockSkewAhead) {
       throw new AgentBusError('AB-4001', 'message refused: its time lies in the future', 'check the clock of the sending machine');
     }
@@ -125,6 +140,17 @@ export function createHub(store: HubStore, now: () => number): Hub {
     return { receipt, source, except: null, state };
   }
 
+  async function endIfOverdue(workspace: string, id: string): Promise<void> {
+    const devices = await store.endTask(workspace, id, (task) => expireTask(task, newId('rct'), now()));
+    devices.forEach(wake);
+  }
+
+  async function sweep(): Promise<number | null> {
+    for (const { workspace, id } of await store.overdueTasks(now(), 1_000)) await endIfOverdue(workspace, id);
+    await store.sweepBlobs(now());
+    return store.nextTaskEnd();
+  }
+
   async function submit(device: string, jws: string): Promise<SubmitResult> {
     const { envelope } = await verify(device, jws);
     if (isExpired(envelope, now()))
@@ -147,8 +173,17 @@ export function createHub(store: HubStore, now: () => number): Hub {
       device: recipient.device,
       acceptedAt: now(),
       expiresAt: Date.parse(envelope.expiretime),
+      blobs: attachmentsOf(envelope.data).map(({ ref }) => hashOf(ref)),
     };
-    const { result } = await store.addMessage(message, stepOf(message, 'accepted', {}));
+    const task = taskOf(envelope);
+    if (task !== null) await endIfOverdue(workspace, task);
+    const decide = (current: Task | null) => applyToTask(current, envelope, workspace, now());
+    const added = await store.addMessage(message, stepOf(message, 'accepted', {}), task === null ? undefined : { id: task, decide });
+    if (added.result === 'refused') {
+      added.devices.forEach(wake);
+      throw added.error;
+    }
+    const { result } = added;
     if (result === 'conflict') throw idInUse(envelope.id);
     if (result === 'new') {
       wake(device);
@@ -211,6 +246,21 @@ export function createHub(store: HubStore, now: () => number): Hub {
     pull: (device, after, limit) => store.deliveries(device, after, limit),
     ack: (device, seqs) => settleDeliveries(device, seqs, 'delivered', {}),
     nak: (device, seq, reason) => settleDeliveries(device, [seq], 'dead', { reason }),
+    async putBlob(device, address, bytes) {
+      const { workspace } = await requireAddress(device, address);
+      if (bytes.length > LIMITS.attachmentBytes)
+        throw new AgentBusError('AB-7005', `the attachment has ${bytes.length} bytes`, `at most ${LIMITS.attachmentBytes}`);
+      const hash = createHash('sha256').update(bytes).digest('hex');
+      await store.putBlob({ workspace, hash, bytes, reader: address, until: now() + UNSENT });
+      return hash;
+    },
+    async blob(device, address, ref) {
+      const { workspace } = await requireAddress(device, address);
+      const bytes = await store.blob(workspace, hashOf(ref), address);
+      if (!bytes) throw noAttachment(ref);
+      return bytes;
+    },
+    sweep,
     async addRecords(device, records) {
       const workspace = await workspaceOf(device);
       await store.addRecords(records.map((row) => ({ ...row, workspace })));

@@ -1,4 +1,7 @@
 import { migrate, openDatabase, type Row } from '../store/driver.ts';
+import { noAttachment } from '../core/task-data.ts';
+import { BLOBS, hubBlobs } from './sqlite-blobs.ts';
+import { hubTasks, TASKS } from './sqlite-tasks.ts';
 import type { Delivery, DeliveryKind, DeviceRow, HubAgent, HubMessage, HubReceipt, HubRecord, HubStore, MessageStep } from './store.ts';
 
 const FIRST = `
@@ -82,7 +85,9 @@ const toRecord = (row: Row): HubRecord => ({
 export function openSqliteHubStore(file: string): HubStore {
   const db = openDatabase(file, 2_000);
   db.exec('PRAGMA synchronous = FULL');
-  migrate(db, [FIRST]);
+  migrate(db, [FIRST, TASKS + BLOBS]);
+  const { decideTask, ...tasks } = hubTasks(db);
+  const { mayRead, share, ...blobs } = hubBlobs(db);
   const sql = {
     addDevice: db.prepare('INSERT INTO devices (id, workspace, public_key, enrolled_at) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING'),
     device: db.prepare('SELECT * FROM devices WHERE id = ?'),
@@ -138,15 +143,20 @@ export function openSqliteHubStore(file: string): HubStore {
       return row ? toAgent(row) : null;
     },
     agents: async (workspace) => sql.agents.all(workspace).map(toAgent),
-    addMessage: async (message, accepted) =>
+    addMessage: async (message, accepted, task) =>
       db.transaction(() => {
         const known = sql.known.get(message.workspace, message.source, message.id);
         if (known) {
           const result = known['digest'] === message.digest ? 'duplicate' : 'conflict';
           return { result, conversationSeq: Number(known['conversation_seq']) } as const;
         }
-        const conversationSeq = Number(sql.next.get(message.workspace, message.conversation)!['last']);
         const { workspace, source, id, recipient, conversation, jws, digest, device, acceptedAt, expiresAt } = message;
+        const missing = message.blobs.find((hash) => !mayRead(workspace, hash, source));
+        if (missing !== undefined) return { result: 'refused', error: noAttachment(missing), devices: [] };
+        const step = task ? decideTask(workspace, task.id, task.decide) : null;
+        if (step?.refused) return { result: 'refused', error: step.refused, devices: step.devices };
+        for (const hash of message.blobs) for (const reader of [source, recipient]) share(workspace, hash, reader, expiresAt);
+        const conversationSeq = Number(sql.next.get(message.workspace, message.conversation)!['last']);
         sql.addMessage.run(workspace, source, id, recipient, conversation, conversationSeq, jws, digest, device, acceptedAt, expiresAt);
         sql.queue.run(device, 'message', jws, id, conversationSeq, acceptedAt);
         addStep(accepted);
@@ -174,6 +184,8 @@ export function openSqliteHubStore(file: string): HubStore {
         return [...told];
       }),
     receipts: async (workspace, messageId) => sql.receipts.all(workspace, messageId).map(toReceipt),
+    ...tasks,
+    ...blobs,
     addRecords: async (records) =>
       db.transaction(() => {
         for (const { id, workspace, at, body } of records)

@@ -1,3 +1,6 @@
+import type { AgentBusError } from '../core/errors.ts';
+import type { Task, TaskChange, TaskStep } from '../core/task.ts';
+
 /**
  * What a hub keeps. Asynchronous, since the next implementation is a network database; the embedded
  * one is SQLite. Times are ms since the epoch. Everything here is durable before a call returns.
@@ -12,9 +15,11 @@ export interface HubStore {
   /**
    * Takes a message: gives it the next number of its conversation and queues it for the recipient's
    * device, in one transaction. `duplicate`: the same bytes were taken before (with the number of
-   * then); `conflict`: the same workspace, source and id with other bytes.
+   * then); `conflict`: the same workspace, source and id with other bytes. A message that is a step of
+   * a task takes it in the same transaction, and both parties' devices get the task as it then stands;
+   * `refused`: the task was not where the step leads on from, or the sender may not read an attachment.
    */
-  addMessage(message: NewMessage, accepted: MessageStep): Promise<{ result: 'new' | 'duplicate' | 'conflict'; conversationSeq: number }>;
+  addMessage(message: NewMessage, accepted: MessageStep, task?: { id: string; decide: DecideTask }): Promise<AddResult>;
   message(workspace: string, id: string): Promise<HubMessage | null>;
   /** Messages of a recipient that are neither seen nor closed nor expired, and how many of them one sender sent. */
   openMessages(recipient: string, source: string, now: number): Promise<{ all: number; fromSource: number }>;
@@ -26,6 +31,19 @@ export interface HubStore {
   /** Removes deliveries; each message among them takes its step in the same transaction. Answers with the devices told. */
   ack(device: string, seqs: readonly number[], stepOf: (message: HubMessage) => MessageStep): Promise<string[]>;
   receipts(workspace: string, messageId: string): Promise<HubReceipt[]>;
+  task(workspace: string, id: string): Promise<Task | null>;
+  /** Open tasks whose time is over by `now`, oldest first. */
+  overdueTasks(now: number, limit: number): Promise<Task[]>;
+  /** When the next open task expires; null when none is open. */
+  nextTaskEnd(): Promise<number | null>;
+  /** Takes a step of a task that no message makes. Answers with the devices told. */
+  endTask(workspace: string, id: string, end: (task: Task) => TaskChange | null): Promise<string[]>;
+  /** Keeps bytes by their hash; `reader` may read them until then, and send them on. */
+  putBlob(blob: { workspace: string; hash: string; bytes: Buffer; reader: string; until: number }): Promise<void>;
+  /** Null for bytes that are not there or not this reader's to read. */
+  blob(workspace: string, hash: string, reader: string): Promise<Buffer | null>;
+  /** Forgets what nobody may read any more. */
+  sweepBlobs(now: number): Promise<void>;
   addRecords(records: readonly HubRecord[]): Promise<void>;
   records(workspace: string, options: RecordQuery): Promise<HubRecord[]>;
   close(): Promise<void>;
@@ -48,6 +66,13 @@ export interface HubAgent {
   updatedAt: number;
 }
 
+/** Decides a step of a task by how it stands (null: no such task). Pure: a store may call it again. */
+export type DecideTask = (current: Task | null) => TaskStep;
+
+export type AddResult =
+  | { result: 'new' | 'duplicate' | 'conflict'; conversationSeq: number }
+  | { result: 'refused'; error: AgentBusError; devices: string[] };
+
 export interface NewMessage {
   workspace: string;
   source: string;
@@ -59,9 +84,11 @@ export interface NewMessage {
   device: string;
   acceptedAt: number;
   expiresAt: number;
+  /** Hashes of its attachments. */
+  blobs: string[];
 }
 
-export interface HubMessage extends NewMessage {
+export interface HubMessage extends Omit<NewMessage, 'blobs'> {
   conversationSeq: number;
   state: string;
 }
@@ -76,12 +103,12 @@ export interface MessageStep {
   state: string | null;
 }
 
-export type DeliveryKind = 'message' | 'receipt';
+export type DeliveryKind = 'message' | 'receipt' | 'task';
 
 export interface Delivery {
   seq: number;
   kind: DeliveryKind;
-  /** A JWS (message, a device's receipt) or a hub receipt as JSON. */
+  /** A JWS (message), or JSON: a hub receipt, a task's change. */
   body: string;
   messageId: string;
   conversationSeq: number;

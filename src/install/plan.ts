@@ -42,8 +42,8 @@ export interface WantedState {
   mcp: { command: string; args: string[]; approved: string[] } | null;
 }
 
-/** MCP tools that need no question each time: they read, or answer a message that a person's agent was sent. */
-export const APPROVED_TOOLS = ['inbox', 'find_agent', 'reply'];
+/** MCP tools that need no question each time: they read, or answer what a person's agent was sent. */
+export const APPROVED_TOOLS = ['inbox', 'find_agent', 'reply', 'diagnose', 'task_progress', 'task_result'];
 export const ALL_TOOLS = [...APPROVED_TOOLS, 'send'];
 
 export function emptyMemory(): Memory {

@@ -6,7 +6,7 @@ import { AgentBusError } from '../core/errors.ts';
 import { agentbusHome } from '../core/paths.ts';
 import { record, text } from '../core/payload.ts';
 import { VERSION } from '../core/version.ts';
-import { callDaemon, ensureDaemon } from '../daemon/client.ts';
+import { askDaemon } from '../daemon/client.ts';
 import type { Caller } from '../daemon/callers.ts';
 import { findHarness } from '../harness/registry.ts';
 import { INSTRUCTIONS, TOOLS } from './tools.ts';
@@ -49,10 +49,7 @@ export async function serve(harness: string | null): Promise<void> {
       );
     try {
       const context = {
-        async ask<T>(path: string, body: unknown): Promise<T> {
-          await ensureDaemon(home);
-          return callDaemon<T>(home, path, body);
-        },
+        ask: <T>(path: string, body: unknown): Promise<T> => askDaemon<T>(home, path, body),
         caller: () => callerOf(harness, params._meta),
       };
       return { content: [{ type: 'text', text: await tool.run(context, params.arguments ?? {}) }] };

@@ -1,11 +1,12 @@
 import type { EventKind, HandedEnv } from '../core/harness.ts';
+import type { Task, TaskEvent } from '../core/task.ts';
 
 /**
  * What the daemon keeps. Times are ms since the epoch. `promise` commits with synchronous=FULL: for
  * what a receipt or an ack stands on. `mark` commits with NORMAL: a power cut may take it back, and
  * then a message is shown once more, marked as a redelivery.
  */
-export interface Store extends AgentStore, InboxStore, OfferStore, OutboxStore, RecordStore {
+export interface Store extends AgentStore, InboxStore, OfferStore, OutboxStore, TaskStore, RecordStore {
   promise<T>(fn: () => T): T;
   mark<T>(fn: () => T): T;
   meta(key: string): string | null;
@@ -52,8 +53,8 @@ export interface InstanceRow {
   /** Stop extensions in this turn, and since the last human prompt. */
   stopInTurn: number;
   stopTotal: number;
-  /** The unread count of the last session-start line; a resume repeats the line only when it would differ. */
-  announced: number | null;
+  /** The last session-start line; a resume repeats it only when it would differ. */
+  announced: string | null;
   startedAt: number;
   seenAt: number;
   endedAt: number | null;
@@ -92,6 +93,10 @@ export interface InboxRow {
   /** 0 low … 3 urgent */
   priority: number;
   hops: number;
+  /** The task that it is a message of. */
+  task: string | null;
+  /** Tells only how a task goes: a later one of that task takes its place. */
+  status: boolean;
   jws: string;
   digest: string;
   receivedAt: number;
@@ -118,6 +123,8 @@ export interface InboxStore {
   advance(seq: number, state: InboxState): boolean;
   countShow(seq: number, atStop: boolean): void;
   countUnproven(seq: number): void;
+  /** The messages of a task that came here, in their order. */
+  inboxOfTask(task: string): InboxRow[];
   expireInbox(now: number): InboxRow[];
   /** When the next unread message expires; null when nothing is unread. */
   nextExpiry(): number | null;
@@ -197,6 +204,26 @@ export interface OutboxStore {
   receiptSent(id: string): void;
   /** Id and recipient of what an agent sent lately, newest first. */
   sentBy(sender: string, limit: number): OutboxRow[];
+}
+
+/** A task as the hub last told it, and what it has used here. */
+export interface TaskRow extends Task {
+  tokens: number;
+  usd: number;
+}
+
+export interface TaskStore {
+  /** Takes over how a task stands unless something newer is known; keeps the event. Answers whether it was news. */
+  saveTask(task: Task, event: TaskEvent): boolean;
+  task(id: string): TaskRow | null;
+  /** Tasks given to or by an address that have not ended, oldest first. */
+  openTasks(address: string): TaskRow[];
+  /** All of an address (null: of everybody), the latest news first. */
+  tasksOf(address: string | null, limit: number): TaskRow[];
+  /** Whether a conversation is about a task of this address that is being worked on. */
+  inFlight(conversation: string, address: string): boolean;
+  addTaskUsage(id: string, tokens: number, usd: number): void;
+  taskEvents(id: string): TaskEvent[];
 }
 
 export interface RecordRow {

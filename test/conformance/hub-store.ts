@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/core/ids.ts';
-import type { HubReceipt, HubStore, MessageStep, NewMessage } from '../../src/hub/store.ts';
+import { blobTests, taskTests } from './hub-tasks.ts';
+import type { HubMessage, HubReceipt, HubStore, MessageStep, NewMessage } from '../../src/hub/store.ts';
 
 export interface HubStoreWorld {
   store: HubStore;
@@ -35,6 +36,7 @@ function message(changes: Partial<NewMessage> = {}): NewMessage {
     device: 'dev_a',
     acceptedAt: NOW,
     expiresAt: NOW + 1_000,
+    blobs: [],
     ...changes,
   };
 }
@@ -45,7 +47,7 @@ function receipt(messageId: string, changes: Partial<HubReceipt> = {}): HubRecei
 
 const add = (store: HubStore, row: NewMessage) => store.addMessage(row, step(row, 'accepted'));
 
-function step(row: NewMessage, state: string, except: string | null = null): MessageStep {
+function step(row: NewMessage | HubMessage, state: string, except: string | null = null): MessageStep {
   return { receipt: receipt(row.id, { state, agent: row.recipient, detail: {} }), source: row.source, except, state };
 }
 
@@ -89,7 +91,8 @@ function messageTests(open: OpenHubWorld): void {
     expect(await add(store, message({ workspace: 'acme' }))).toEqual({ result: 'new', conversationSeq: 1 });
     const later = await reopen();
     expect(await add(later, second)).toEqual({ result: 'duplicate', conversationSeq: 2 });
-    expect(await later.message('local', first.id)).toEqual({ ...first, conversationSeq: 1, state: 'accepted' });
+    const { blobs: _blobs, ...kept } = first;
+    expect(await later.message('local', first.id)).toEqual({ ...kept, conversationSeq: 1, state: 'accepted' });
     expect(await later.message('acme', first.id)).toBeNull();
   });
 
@@ -138,7 +141,7 @@ function deliveryTests(open: OpenHubWorld): void {
       ['receipt', rows[0]!.id],
     ]);
     expect(await store.deliveries('dev_a', all[1]!.seq, 1)).toEqual([all[2]]);
-    const delivered = (row: NewMessage): MessageStep => step(row, 'delivered', 'dev_a');
+    const delivered = (row: HubMessage): MessageStep => step(row, 'delivered', 'dev_a');
     for (const seqs of [[all[0]!.seq, all[2]!.seq], [all[0]!.seq]]) expect(await store.ack('dev_a', seqs, delivered)).toEqual([]);
     expect(await (await reopen()).deliveries('dev_a', 0, 10)).toEqual([all[1], all[3]]);
   });
@@ -228,5 +231,11 @@ export function hubStoreConformance(name: string, open: OpenHubWorld): void {
   describe(`${name}: receipts and records`, () => {
     stepTests(open);
     receiptTests(open);
+  });
+  describe(`${name}: tasks`, () => {
+    taskTests(open);
+  });
+  describe(`${name}: attachments`, () => {
+    blobTests(open);
   });
 }

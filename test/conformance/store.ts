@@ -5,6 +5,7 @@ import { basicTests } from './store-basics.ts';
 import { inboxTests } from './store-inbox.ts';
 import { offerTests } from './store-offers.ts';
 import { outboxTests } from './store-outbox.ts';
+import { taskTests } from './store-tasks.ts';
 
 export interface StoreWorld {
   store: Store;
@@ -31,5 +32,8 @@ export function storeConformance(name: string, open: OpenWorld): void {
   });
   describe(`${name}: outbox and receipts`, () => {
     outboxTests(open);
+  });
+  describe(`${name}: tasks`, () => {
+    taskTests(open);
   });
 }

@@ -41,6 +41,8 @@ export function message(wanted: Wanted = {}): InboxRow {
     recipient: CLAUDE,
     conversation: envelope.conversationid,
     conversationSeq: seq,
+    task: null,
+    status: false,
     type: envelope.type,
     priority: priorityRank(envelope.priority),
     hops: envelope.hops,

@@ -14,7 +14,7 @@ const task: Wanted = { type: 'agentbus.task.request.v1' };
 
 /** Which of the rows are chosen, by their places in the list. */
 function chosen(place: Place, rows: readonly InboxRow[]): number[] {
-  return selectMessages(place, rows).map((row) => rows.indexOf(row));
+  return selectMessages(place, rows, new Set()).map((row) => rows.indexOf(row));
 }
 
 describe('at a prompt', () => {
@@ -68,7 +68,7 @@ describe('in mid-turn', () => {
     ['one more below 20 kB', { ...TOOL, bytesThisTurn: LIMITS.midTurnBytesPerTurn - 1 }, 1],
     ['none from 20 kB on', { ...TOOL, bytesThisTurn: LIMITS.midTurnBytesPerTurn }, 0],
   ])('a turn takes %s', (_what, place, count) => {
-    expect(selectMessages(place, [message({ priority: 'urgent' })])).toHaveLength(count);
+    expect(selectMessages(place, [message({ priority: 'urgent' })], new Set())).toHaveLength(count);
   });
 });
 
@@ -99,7 +99,7 @@ describe('at a stop', () => {
     ['ten were', { extensionsSincePrompt: 10 }, 0],
     ['the person switched it off', { enabled: false }, 0],
   ])('when %s, it shows %#', (_what, changes, count) => {
-    expect(selectMessages({ ...STOP, ...changes }, [message({ priority: 'urgent' })])).toHaveLength(count);
+    expect(selectMessages({ ...STOP, ...changes }, [message({ priority: 'urgent' })], new Set())).toHaveLength(count);
   });
 });
 
@@ -108,9 +108,9 @@ test.each([MACHINE, TOOL, STOP])('an endless exchange waits for a person: not sh
     message({ conversation: 'a', priority: 'urgent', hops: LIMITS.maxHops }),
     message({ conversation: 'a', priority: 'urgent' }),
   ];
-  expect(selectMessages(place, rows)).toEqual([]);
-  expect(selectMessages(place, [message({ priority: 'urgent', hops: LIMITS.maxHops - 1 })])).toHaveLength(1);
-  expect(selectMessages(PROMPT, rows)).toEqual(rows);
+  expect(selectMessages(place, rows, new Set())).toEqual([]);
+  expect(selectMessages(place, [message({ priority: 'urgent', hops: LIMITS.maxHops - 1 })], new Set())).toHaveLength(1);
+  expect(selectMessages(PROMPT, rows, new Set())).toEqual(rows);
 });
 
 test('whatever is waiting, no choice breaks the order of a conversation or the rank between them', () => {
@@ -125,7 +125,7 @@ test('whatever is waiting, no choice breaks the order of a conversation or the r
   fc.assert(
     fc.property(fc.array(wanted, { maxLength: 10 }), fc.constantFrom(PROMPT, MACHINE, TOOL, STOP), (list, place) => {
       const rows = list.map(message);
-      const picked = selectMessages(place, rows);
+      const picked = selectMessages(place, rows, new Set());
       expect(picked.length).toBeLessThanOrEqual(place.kind === 'prompt' ? 3 : 1);
       expect(new Set(picked).size).toBe(picked.length);
       for (const [at, row] of picked.entries()) {

@@ -14,6 +14,8 @@ function toInbox(row: Row): InboxRow {
     type: row['type'] as string,
     priority: Number(row['priority']),
     hops: Number(row['hops']),
+    task: row['task'] as string | null,
+    status: row['status'] === 1,
     jws: row['jws'] as string,
     digest: row['digest'] as string,
     receivedAt: Number(row['received_at']),
@@ -45,8 +47,8 @@ const SHOWABLE = `state = 'unread' AND expires_at > ? AND unproven < ${LIMITS.sh
 export function inboxStore(db: Database): InboxStore {
   const sql = {
     add: db.prepare(
-      `INSERT INTO inbox (workspace, source, id, recipient, conversation, conversation_seq, type, priority, hops, jws, digest, received_at, expires_at, state)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'unread') ON CONFLICT (workspace, source, id) DO NOTHING`,
+      `INSERT INTO inbox (workspace, source, id, recipient, conversation, conversation_seq, type, priority, hops, task, status, jws, digest, received_at, expires_at, state)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'unread') ON CONFLICT (workspace, source, id) DO NOTHING`,
     ),
     digest: db.prepare('SELECT digest FROM inbox WHERE workspace = ? AND source = ? AND id = ?'),
     byId: db.prepare('SELECT * FROM inbox WHERE id = ? ORDER BY seq LIMIT 1'),
@@ -58,6 +60,7 @@ export function inboxStore(db: Database): InboxStore {
     unread: db.prepare("SELECT count(*) AS n FROM inbox WHERE recipient = ? AND state = 'unread' AND expires_at > ?"),
     list: db.prepare('SELECT * FROM inbox WHERE recipient = ? AND seq > ? ORDER BY seq LIMIT ?'),
     listUnread: db.prepare("SELECT * FROM inbox WHERE recipient = ? AND state = 'unread' AND seq > ? ORDER BY seq LIMIT ?"),
+    ofTask: db.prepare('SELECT * FROM inbox WHERE task = ? ORDER BY seq'),
     setState: db.prepare('UPDATE inbox SET state = ? WHERE seq = ?'),
     show: db.prepare('UPDATE inbox SET shows = shows + 1, stop_used = max(stop_used, ?) WHERE seq = ?'),
     unproven: db.prepare('UPDATE inbox SET unproven = unproven + 1 WHERE seq = ?'),
@@ -88,6 +91,8 @@ export function inboxStore(db: Database): InboxStore {
         row.type,
         row.priority,
         row.hops,
+        row.task,
+        row.status ? 1 : 0,
         row.jws,
         row.digest,
         row.receivedAt,
@@ -106,6 +111,7 @@ export function inboxStore(db: Database): InboxStore {
     advance,
     countShow: (seq, atStop) => void sql.show.run(atStop ? 1 : 0, seq),
     countUnproven: (seq) => void sql.unproven.run(seq),
+    inboxOfTask: (task) => sql.ofTask.all(task).map(toInbox),
     nextExpiry() {
       const at = sql.next.get()?.['at'];
       return typeof at === 'number' ? at : null;

@@ -6,6 +6,7 @@ import { inboxStore } from './inbox.ts';
 import { offerStore } from './offers.ts';
 import { outboxStore } from './outbox.ts';
 import { recordStore } from './records.ts';
+import { taskStore } from './tasks.ts';
 
 // A hook must not wait for a foreign lock on the store longer than this (ms).
 const BUSY_TIMEOUT = 200;
@@ -41,6 +42,7 @@ export function openStore(file: string): Store {
     ...inboxStore(db),
     ...offerStore(db),
     ...outboxStore(db),
+    ...taskStore(db),
     ...recordStore(db),
     promise: (fn) => commit(true, fn),
     mark: (fn) => commit(false, fn),

@@ -1,0 +1,70 @@
+import { AgentBusError } from '../core/errors.ts';
+import { framePayload } from '../core/frame.ts';
+import { LIMITS } from '../core/limits.ts';
+import { attachmentsOf, blobRef, type Attachment } from '../core/task-data.ts';
+import { cutUtf8 } from '../core/unicode.ts';
+import { readJws } from '../core/jws.ts';
+import type { Bus } from './bus.ts';
+import { requireOwner, type CallerIdentity } from './callers.ts';
+
+/** Keeps a file at the hub for a message that will name it. Throws AB-7005. */
+export async function attach(
+  bus: Bus,
+  who: CallerIdentity,
+  file: { name: string; mediaType: string; base64: string },
+): Promise<Attachment> {
+  requireOwner(who);
+  const bytes = Buffer.from(file.base64, 'base64');
+  await bus.announce(who.address);
+  const hash = await bus.link.putBlob(who.address, bytes);
+  return { ref: blobRef(hash), name: file.name, mediaType: file.mediaType, size: bytes.length };
+}
+
+/** The whole bytes as base64. Throws AB-5008. */
+export async function fetchBlob(bus: Bus, who: CallerIdentity, ref: string): Promise<{ size: number; base64: string }> {
+  const bytes = await bus.link.blob(who.address, ref);
+  return { size: bytes.length, base64: bytes.toString('base64') };
+}
+
+export interface BlobPart {
+  ref: string;
+  name: string;
+  size: number;
+  /** Null for what is no UTF-8 text. The same escapes as in a frame. */
+  text: string | null;
+  /** Where the next part begins, in bytes; null at the end. */
+  nextOffset: number | null;
+}
+
+/** A part of a text attachment that fits into a tool result. Throws AB-5008, AB-7001. */
+export async function readBlob(bus: Bus, who: CallerIdentity, ref: string, offset: number): Promise<BlobPart> {
+  const bytes = await bus.link.blob(who.address, ref);
+  const name = nameOf(bus, who, ref);
+  const isText = bytes.equals(Buffer.from(bytes.toString('utf8')));
+  if (!isText) return { ref, name, size: bytes.length, text: null, nextOffset: null };
+  if (offset > bytes.length)
+    throw new AgentBusError('AB-7001', `offset: behind the end at ${bytes.length}`, 'give the offset of the answer before');
+  // Escapes make it longer: at worst six bytes for one.
+  let part = cutUtf8(
+    bytes
+      .subarray(offset, offset + LIMITS.toolResultBytes)
+      .toString('utf8')
+      .replace(/\uFFFD+$/, ''),
+    LIMITS.toolResultBytes - 1_000,
+  );
+  while (Buffer.byteLength(framePayload(part)) > LIMITS.toolResultBytes - 500) part = part.slice(0, Math.floor(part.length * 0.8));
+  part = part.replace(/[\uD800-\uDBFF]$/, '');
+  const end = offset + Buffer.byteLength(part);
+  return { ref, name, size: bytes.length, text: framePayload(part), nextOffset: end < bytes.length ? end : null };
+}
+
+function nameOf(bus: Bus, who: CallerIdentity, ref: string): string {
+  for (const task of bus.store.tasksOf(who.address, 200)) {
+    for (const event of bus.store.taskEvents(task.id)) {
+      const jws = bus.store.inboxMessage(event.id)?.jws ?? bus.store.outboxMessage(event.id)?.jws;
+      const found = jws ? attachmentsOf(readJws(jws).data).find((attachment) => attachment.ref === ref) : undefined;
+      if (found) return found.name;
+    }
+  }
+  return ref;
+}

@@ -1,0 +1,208 @@
+import { TYPES, type Draft, type Priority } from '../core/envelope.ts';
+import { AgentBusError } from '../core/errors.ts';
+import { readJws } from '../core/jws.ts';
+import { isOver, type Task } from '../core/task.ts';
+import type { Attachment } from '../core/task-data.ts';
+import { addReceipt } from '../drain/offer.ts';
+import type { InboxState, TaskRow } from '../store/contract.ts';
+import type { Bus } from './bus.ts';
+import { requireOwner, type CallerIdentity } from './callers.ts';
+import { expectedTask, post, recipientOf, replyTo, sentBefore, type ReplyRequest, type SendAnswer } from './messages.ts';
+
+export interface TaskRequest {
+  to: string;
+  instructions: string;
+  input?: unknown;
+  attachments?: Attachment[] | undefined;
+  budget?: { tokens?: number | undefined; usd?: number | undefined } | undefined;
+  priority?: Priority | undefined;
+  conversation?: string | undefined;
+  /** ms */
+  expiresIn?: number | undefined;
+  id?: string | undefined;
+}
+
+/** What a step of a task answers with: the message that made it, and how the task stands then. */
+export interface TaskAnswer extends SendAnswer {
+  task: Task;
+}
+
+const present = (fields: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+
+/** Throws AB-6001 for what is not one of the caller's tasks. A person may see those of every agent here. */
+export function requireTask(bus: Bus, who: CallerIdentity, id: string): TaskRow {
+  const task = bus.store.task(id);
+  if (task && (who.address === task.caller || who.address === task.agent || who.address === bus.person)) return task;
+  throw new AgentBusError('AB-6001', `no task ${id.slice(0, 40)} of yours`, '`agentbus task list` shows them');
+}
+
+/** The party that takes the step: the caller of the call, or, for a person, the agent here that it is for. */
+function actAs(bus: Bus, who: CallerIdentity, task: TaskRow, side: 'caller' | 'agent'): CallerIdentity {
+  requireOwner(who);
+  if (who.address === task[side]) return who;
+  if (who.address === bus.person && bus.store.agent(task[side])) return { address: task[side], instance: null };
+  throw new AgentBusError('AB-4002', `this step of task ${task.id} is for ${task[side]}`, '`agentbus task show <id>` tells how it stands');
+}
+
+/** Moves the caller's own messages of a task on: it has dealt with them. */
+function advance(bus: Bus, address: string, task: string, types: readonly string[], state: InboxState, by: Record<string, unknown>): void {
+  bus.store.mark(() => {
+    for (const row of bus.store.inboxOfTask(task)) {
+      if (row.recipient !== address || !types.includes(row.type) || row.status) continue;
+      if (bus.store.advance(row.seq, state)) addReceipt(bus.store, row, state, by, bus.now());
+    }
+  });
+  void bus.pump.run().catch((error: unknown) => bus.log('pump failed', { error: String(error) }));
+}
+
+/** Sends one step of a task. The same step with the same words again is the one that was taken. */
+async function take(bus: Bus, as: CallerIdentity, task: Task, step: Pick<Draft, 'type' | 'data' | 'priority' | 'id'>): Promise<TaskAnswer> {
+  const request = readJws(bus.store.outboxMessage(task.id)?.jws ?? bus.store.inboxMessage(task.id)!.jws);
+  const draft = {
+    ...step,
+    from: as.address,
+    to: as.address === task.agent ? task.caller : task.agent,
+    priority: step.priority ?? request.priority,
+    conversation: task.conversation,
+    traceparent: request.traceparent,
+    inReplyTo: task.id,
+  };
+  const repeated = step.type === TYPES.taskProgress ? null : sentBefore(bus, as, draft);
+  const answer = repeated ?? (await post(bus, as, draft));
+  return { ...answer, task: expectedTask(bus, task.id)! };
+}
+
+/** Gives an agent work. Throws what sending throws, and AB-5008. */
+export async function requestTask(bus: Bus, who: CallerIdentity, request: TaskRequest): Promise<TaskAnswer> {
+  requireOwner(who);
+  const { instructions, input, attachments, budget } = request;
+  const answer = await post(bus, who, {
+    from: who.address,
+    to: await recipientOf(bus, request.to),
+    type: TYPES.taskRequest,
+    data: present({ instructions, input, attachments: attachments?.length ? attachments : undefined, budget }),
+    priority: request.priority,
+    conversation: request.conversation,
+    expiresIn: request.expiresIn,
+    id: request.id,
+  });
+  return { ...answer, task: expectedTask(bus, answer.id)! };
+}
+
+/** Says that the work has begun, where that was not said yet. */
+async function accepted(bus: Bus, as: CallerIdentity, task: Task): Promise<Task> {
+  if (task.state !== 'submitted') return task;
+  return (await take(bus, as, task, { type: TYPES.taskAccept, data: {} })).task;
+}
+
+export interface Progress {
+  task: string;
+  percent?: number | undefined;
+  note?: string | undefined;
+  /** Asks the caller, and waits for the answer. */
+  question?: string | undefined;
+  id?: string | undefined;
+}
+
+/** Accepts a task, tells how it goes, or asks. Throws AB-4002, AB-6001, AB-6002, AB-6003. */
+export async function progressTask(
+  bus: Bus,
+  who: CallerIdentity,
+  { task: id, percent, note, question, ...rest }: Progress,
+): Promise<TaskAnswer> {
+  const before = requireTask(bus, who, id);
+  const as = actAs(bus, who, before, 'agent');
+  const silent = percent === undefined && note === undefined && question === undefined;
+  if (silent && before.state === 'submitted') {
+    const answer = await take(bus, as, before, { type: TYPES.taskAccept, data: {}, ...rest });
+    advance(bus, as.address, id, [TYPES.taskRequest], 'read', { by: 'accept' });
+    return answer;
+  }
+  const task = await accepted(bus, as, before);
+  advance(bus, as.address, id, [TYPES.taskRequest, TYPES.taskInput], 'read', { by: 'progress' });
+  return take(bus, as, task, { type: TYPES.taskProgress, data: present({ percent, note, question }), ...rest });
+}
+
+export interface Finish {
+  task: string;
+  outcome: 'completed' | 'failed' | 'rejected' | 'canceled';
+  /** Of a completed task. */
+  result?: unknown;
+  /** Of any other end. */
+  message?: string | undefined;
+  attachments?: Attachment[] | undefined;
+  id?: string | undefined;
+}
+
+/** Ends a task; the first end counts. Throws AB-4002, AB-6001, AB-6002, AB-6003, AB-7001. */
+export async function finishTask(bus: Bus, who: CallerIdentity, request: Finish): Promise<TaskAnswer> {
+  const before = requireTask(bus, who, request.task);
+  const as = actAs(bus, who, before, 'agent');
+  const usage = before.tokens > 0 || before.usd > 0 ? present({ tokens: before.tokens, usd: before.usd || undefined }) : undefined;
+  let answer: TaskAnswer;
+  if (request.outcome === 'completed') {
+    const task = await accepted(bus, as, before);
+    const { result = '', attachments } = request;
+    const data = present({ result, attachments: attachments?.length ? attachments : undefined, usage });
+    answer = await take(bus, as, task, { type: TYPES.taskResult, data, id: request.id });
+  } else {
+    const data = present({ outcome: request.outcome, message: request.message || request.outcome, usage });
+    answer = await take(bus, as, before, { type: TYPES.taskError, data, id: request.id });
+  }
+  advance(bus, as.address, request.task, [TYPES.taskRequest, TYPES.taskInput, TYPES.taskCancel], 'replied', { reply: answer.id });
+  return answer;
+}
+
+/** Asks for a task to be ended: before it is accepted that ends it, later the agent decides. */
+export function cancelTask(bus: Bus, who: CallerIdentity, id: string, reason: string | undefined): Promise<TaskAnswer> {
+  const task = requireTask(bus, who, id);
+  const as = actAs(bus, who, task, 'caller');
+  return take(bus, as, task, { type: TYPES.taskCancel, data: present({ reason: reason || undefined }), priority: 'high' });
+}
+
+/** Answers the open question of a task. Throws AB-6003 where nothing is asked. */
+export async function answerTask(bus: Bus, who: CallerIdentity, id: string, answer: unknown, message?: string): Promise<TaskAnswer> {
+  const task = requireTask(bus, who, id);
+  const as = actAs(bus, who, task, 'caller');
+  const sent = await take(bus, as, task, { type: TYPES.taskInput, data: { answer }, id: message });
+  advance(bus, as.address, id, [TYPES.taskProgress], 'replied', { reply: sent.id });
+  return sent;
+}
+
+/** A reply; to the question of a task it is the answer that the task waits for. */
+export async function replyOrAnswer(bus: Bus, who: CallerIdentity, request: ReplyRequest): Promise<SendAnswer> {
+  const row = bus.store.inboxMessage(request.id);
+  const task = row?.task && row.type === TYPES.taskProgress && !row.status ? bus.store.task(row.task) : null;
+  if (!task || row?.recipient !== who.address || isOver(task)) return replyTo(bus, who, request);
+  return answerTask(bus, who, task.id, request.data, request.as);
+}
+
+/** Gives up a task that one works on. */
+export function abandonTask(bus: Bus, who: CallerIdentity, id: string): Promise<TaskAnswer> {
+  return finishTask(bus, who, { task: id, outcome: 'failed', message: 'abandoned' });
+}
+
+/** Counts what an agent's session used for the task that it works on; its caller hears once when the budget is used up. */
+export function countUsage(bus: Bus, address: string, tokens: number, usd: number): void {
+  const working = bus.store.openTasks(address).filter((task) => task.agent === address && task.state === 'working');
+  const task = working.toSorted((a, b) => b.updatedAt - a.updatedAt)[0];
+  if (!task) return;
+  bus.store.mark(() => bus.store.addTaskUsage(task.id, tokens, usd));
+  const spent = { ...task, tokens: task.tokens + tokens, usd: task.usd + usd };
+  if (!overBudget(bus, spent) || overBudget(bus, task)) return;
+  const note = `its budget is used up: ${spent.tokens} tokens${spent.usd > 0 ? `, ${spent.usd.toFixed(2)} USD` : ''}`;
+  progressTask(bus, { address, instance: null }, { task: task.id, note }).catch((error: unknown) =>
+    bus.log('budget note failed', { error: String(error) }),
+  );
+}
+
+export function budgetOf(bus: Bus, task: TaskRow): { tokens?: number; usd?: number } {
+  const jws = bus.store.outboxMessage(task.id)?.jws ?? bus.store.inboxMessage(task.id)?.jws;
+  return jws ? ((readJws(jws).data as { budget?: { tokens?: number; usd?: number } }).budget ?? {}) : {};
+}
+
+export function overBudget(bus: Bus, task: TaskRow): boolean {
+  const { tokens = Infinity, usd = Infinity } = budgetOf(bus, task);
+  return !isOver(task) && (task.tokens > tokens || task.usd > usd);
+}
