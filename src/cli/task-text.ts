@@ -61,6 +61,9 @@ export function describeTask(task: TaskView): string {
         oneLine(step.text, 100),
       ]),
     ),
+    ...task.timeline.flatMap((step) =>
+      step.attachments.map(({ name, size, ref }) => `${oneLine(name, 60)}, ${size} bytes: agentbus task fetch ${ref}`),
+    ),
   ];
   return lines.join('\n');
 }

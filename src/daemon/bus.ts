@@ -14,6 +14,7 @@ import { createHub } from '../hub/hub.ts';
 import { openSqliteHubStore } from '../hub/sqlite.ts';
 import { openStore } from '../store/sqlite/store.ts';
 import { holds, WORKSPACE } from './identity.ts';
+import { programHarness } from './programs.ts';
 import { settingsReader } from './settings.ts';
 import { countUsage } from './tasks.ts';
 
@@ -163,7 +164,7 @@ export async function openBus(options: BusOptions): Promise<Bus> {
       });
     },
     used(address, tokens, usd) {
-      answered.push(() => countUsage(bus, address, tokens, usd));
+      answered.push(() => void countUsage(bus, address, tokens, usd));
     },
     afterHook(instance, records) {
       setImmediate(finishAnswered);
@@ -181,7 +182,7 @@ export async function openBus(options: BusOptions): Promise<Bus> {
 
   /** Looks after what no event will: offers of sessions that fell silent, and messages whose time is over. */
   function upkeep(): void {
-    sweep(context, findHarness);
+    sweep(context, (id) => findHarness(id) ?? programHarness(id));
     store.mark(() => {
       for (const row of store.expireInbox(now())) addReceipt(store, row, 'expired', {}, now());
     });

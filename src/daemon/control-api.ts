@@ -3,7 +3,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { AgentBusError, EXIT } from '../core/errors.ts';
 import { LIMITS } from '../core/limits.ts';
 import { DROPPED, redact } from '../record/redact.ts';
-import { ROUTES, type ControlOptions } from './routes.ts';
+import { ROUTES } from './routes.ts';
+import type { ControlOptions } from './schemas.ts';
 
 // Base64 of the largest attachment, and of everything else twice the largest envelope.
 const MOST: Readonly<Record<string, number>> = { '/attach': Math.ceil(LIMITS.attachmentBytes * 1.4) };

@@ -1,39 +1,18 @@
 import * as v from 'valibot';
-import { PRIORITIES } from '../core/envelope.ts';
-import { AgentBusError } from '../core/errors.ts';
-import { LIMITS } from '../core/limits.ts';
 import { VERSION } from '../core/version.ts';
 import { HARNESSES } from '../harness/registry.ts';
-import type { Bus } from './bus.ts';
-import { identify, type CallerIdentity } from './callers.ts';
 import { diagnose } from './diagnosis.ts';
 import { drainInbox, listInbox, pendingOf, readMessages, resolveMessages, waitForMessage } from './inbox.ts';
-import { attach, fetchBlob, readBlob } from './attachments.ts';
 import { sendMessage } from './messages.ts';
 import { joinAs, renameAgent } from './names.ts';
 import { activity, setPaused } from './overview.ts';
 import { viewAgent, viewAgents } from './presence.ts';
-import { abandonTask, answerTask, cancelTask, finishTask, progressTask, replyOrAnswer, requestTask } from './tasks.ts';
-import { listTasks, showTask } from './task-view.ts';
+import { PROGRAM_ROUTES } from './program-routes.ts';
+import { CallerSchema, check, id, identified, priority, type ControlOptions, type Handler } from './schemas.ts';
+import { TASK_ROUTES } from './task-routes.ts';
+import { replyOrAnswer } from './tasks.ts';
 import { traceMessage } from './trace.ts';
 
-/** The local surface: HTTP on a Unix socket, every call with the local token. docs/protocol.md lists the calls. */
-export interface ControlOptions {
-  bus: Bus;
-  token: string;
-  started: number;
-  /** Answers first, then ends the daemon. */
-  stop(): void;
-}
-
-const CallerSchema = v.union([
-  v.object({ person: v.literal(true) }),
-  v.object({ harness: v.pipe(v.string(), v.maxLength(32)), session: v.pipe(v.string(), v.maxLength(128)) }),
-]);
-const priority = v.optional(v.picklist(PRIORITIES));
-const id = v.optional(v.string());
-const words = v.pipe(v.string(), v.maxLength(LIMITS.envelopeBytes));
-const attachments = v.optional(v.array(v.looseObject({ ref: v.string(), name: v.string(), mediaType: v.string(), size: v.number() })));
 const SendSchema = v.object({
   caller: CallerSchema,
   id,
@@ -44,51 +23,6 @@ const SendSchema = v.object({
   expiresIn: v.optional(v.number()),
 });
 const ReplySchema = v.object({ caller: CallerSchema, id: v.string(), data: v.unknown(), priority, as: id });
-const TaskSendSchema = v.object({
-  caller: CallerSchema,
-  id,
-  to: v.pipe(v.string(), v.maxLength(250)),
-  instructions: words,
-  input: v.optional(v.unknown()),
-  attachments,
-  budget: v.optional(v.object({ tokens: v.optional(v.number()), usd: v.optional(v.number()) })),
-  priority,
-  conversation: v.optional(v.string()),
-  expiresIn: v.optional(v.number()),
-});
-const TaskSchema = v.object({ caller: CallerSchema, task: v.string() });
-const TaskListSchema = v.object({ caller: CallerSchema, all: v.optional(v.boolean(), false) });
-const ProgressSchema = v.object({
-  caller: CallerSchema,
-  id,
-  task: v.string(),
-  percent: v.optional(v.number()),
-  note: v.optional(words),
-  question: v.optional(words),
-});
-const FinishSchema = v.object({
-  caller: CallerSchema,
-  id,
-  task: v.string(),
-  outcome: v.picklist(['completed', 'failed', 'rejected', 'canceled']),
-  result: v.optional(v.unknown()),
-  message: v.optional(words),
-  attachments,
-});
-const CancelSchema = v.object({ caller: CallerSchema, task: v.string(), reason: v.optional(words) });
-const AnswerSchema = v.object({ caller: CallerSchema, id, task: v.string(), answer: v.unknown() });
-const AttachSchema = v.object({
-  caller: CallerSchema,
-  name: v.pipe(v.string(), v.minLength(1), v.maxLength(200)),
-  mediaType: v.pipe(v.string(), v.maxLength(100)),
-  base64: v.pipe(v.string(), v.base64()),
-});
-const BlobSchema = v.object({ caller: CallerSchema, ref: v.string() });
-const BlobPartSchema = v.object({
-  caller: CallerSchema,
-  ref: v.string(),
-  offset: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0)), 0),
-});
 const InboxSchema = v.object({
   caller: CallerSchema,
   all: v.optional(v.boolean(), false),
@@ -117,29 +51,6 @@ const RecordsSchema = v.object({
   event: v.optional(v.string()),
 });
 
-function check<S extends v.GenericSchema>(schema: S, value: unknown): v.InferOutput<S> {
-  const result = v.safeParse(schema, value);
-  if (result.success) return result.output;
-  const issue = result.issues[0];
-  const where = issue.path?.map((item) => String(item.key)).join('.') ?? 'body';
-  throw new AgentBusError('AB-7001', `${where}: ${issue.message}`.slice(0, 200), 'docs/protocol.md has the form of each call');
-}
-
-export type Handler = (options: ControlOptions, body: unknown) => unknown;
-
-function identified<S extends v.GenericSchema<unknown, { caller: v.InferOutput<typeof CallerSchema> }>>(
-  schema: S,
-  act: (bus: Bus, who: CallerIdentity, request: v.InferOutput<S>) => unknown,
-): Handler {
-  return ({ bus }, body) => {
-    const request = check(schema, body);
-    const who = identify(bus, request.caller);
-    // The session went on: what it got before counts as read.
-    if (who.instance) bus.store.mark(() => bus.confirmReads(who.instance!.id));
-    return act(bus, who, request);
-  };
-}
-
 function daemonStatus({ bus, started }: ControlOptions): unknown {
   const agents = viewAgents(bus);
   return {
@@ -157,6 +68,8 @@ function daemonStatus({ bus, started }: ControlOptions): unknown {
 }
 
 export const ROUTES: Readonly<Record<string, Handler>> = {
+  ...TASK_ROUTES,
+  ...PROGRAM_ROUTES,
   'POST /hello': () => ({ version: VERSION, pid: process.pid }),
   'POST /status': daemonStatus,
   'POST /stop': ({ stop }) => {
@@ -165,17 +78,6 @@ export const ROUTES: Readonly<Record<string, Handler>> = {
   },
   'POST /send': identified(SendSchema, (bus, who, request) => sendMessage(bus, who, request)),
   'POST /reply': identified(ReplySchema, (bus, who, request) => replyOrAnswer(bus, who, request)),
-  'POST /task/send': identified(TaskSendSchema, (bus, who, request) => requestTask(bus, who, request)),
-  'POST /task/progress': identified(ProgressSchema, (bus, who, request) => progressTask(bus, who, request)),
-  'POST /task/finish': identified(FinishSchema, (bus, who, request) => finishTask(bus, who, request)),
-  'POST /task/cancel': identified(CancelSchema, (bus, who, request) => cancelTask(bus, who, request.task, request.reason)),
-  'POST /task/answer': identified(AnswerSchema, (bus, who, request) => answerTask(bus, who, request.task, request.answer, request.id)),
-  'POST /task/abandon': identified(TaskSchema, (bus, who, request) => abandonTask(bus, who, request.task)),
-  'POST /task/list': identified(TaskListSchema, (bus, who, request) => listTasks(bus, who, request.all)),
-  'POST /task/show': identified(TaskSchema, (bus, who, request) => showTask(bus, who, request.task)),
-  'POST /attach': identified(AttachSchema, (bus, who, request) => attach(bus, who, request)),
-  'POST /blob': identified(BlobSchema, (bus, who, request) => fetchBlob(bus, who, request.ref)),
-  'POST /blob/part': identified(BlobPartSchema, (bus, who, request) => readBlob(bus, who, request.ref, request.offset)),
   'POST /inbox': identified(InboxSchema, (bus, who, request) => listInbox(bus, who, request)),
   'POST /read': identified(ReadSchema, (bus, who, request) => readMessages(bus, who, request.ids, request.offset)),
   'POST /drain': identified(WhoSchema, (bus, who) => drainInbox(bus, who)),

@@ -1,6 +1,7 @@
 import { TYPES } from '../core/envelope.ts';
 import { readJws } from '../core/jws.ts';
 import type { TaskEvent } from '../core/task.ts';
+import { attachmentsOf, type Attachment } from '../core/task-data.ts';
 import type { TaskRow } from '../store/contract.ts';
 import type { Bus } from './bus.ts';
 import type { CallerIdentity } from './callers.ts';
@@ -40,6 +41,8 @@ export interface TimelineStep {
   late: boolean;
   /** The words of the message; empty where there are none. */
   text: string;
+  /** What came with it. */
+  attachments: Attachment[];
   /** The id of the message, and the states that it has been in. */
   message: string | null;
   seen: string[];
@@ -75,6 +78,7 @@ function step(bus: Bus, task: TaskRow, event: TaskEvent): TimelineStep {
     state: event.state,
     late: event.late,
     text: event.from === null ? (task.reason ?? '') : [percent, words].filter((part) => part !== '').join(': '),
+    attachments: attachmentsOf(data),
     message: event.from === null ? null : event.id,
     seen: bus.store.receipts(event.id).map((receipt) => receipt.state),
   };

@@ -183,18 +183,19 @@ export function abandonTask(bus: Bus, who: CallerIdentity, id: string): Promise<
   return finishTask(bus, who, { task: id, outcome: 'failed', message: 'abandoned' });
 }
 
-/** Counts what an agent's session used for the task that it works on; its caller hears once when the budget is used up. */
-export function countUsage(bus: Bus, address: string, tokens: number, usd: number): void {
+/** Counts what an agent's session used for the task that it works on; its caller hears once when the budget is used up. Answers with that task. */
+export function countUsage(bus: Bus, address: string, tokens: number, usd: number): string | null {
   const working = bus.store.openTasks(address).filter((task) => task.agent === address && task.state === 'working');
   const task = working.toSorted((a, b) => b.updatedAt - a.updatedAt)[0];
-  if (!task) return;
+  if (!task) return null;
   bus.store.mark(() => bus.store.addTaskUsage(task.id, tokens, usd));
   const spent = { ...task, tokens: task.tokens + tokens, usd: task.usd + usd };
-  if (!overBudget(bus, spent) || overBudget(bus, task)) return;
+  if (!overBudget(bus, spent) || overBudget(bus, task)) return task.id;
   const note = `its budget is used up: ${spent.tokens} tokens${spent.usd > 0 ? `, ${spent.usd.toFixed(2)} USD` : ''}`;
   progressTask(bus, { address, instance: null }, { task: task.id, note }).catch((error: unknown) =>
     bus.log('budget note failed', { error: String(error) }),
   );
+  return task.id;
 }
 
 export function budgetOf(bus: Bus, task: TaskRow): { tokens?: number; usd?: number } {

@@ -51,7 +51,8 @@ export function readAfterStop(store: Store, instance: InstanceRow, now: number):
   }
 }
 
-function apply(context: SettleContext, offer: OfferRow, verdict: Verdict): void {
+/** Keeps what is known of an offer now, and tells its sender. Runs inside the caller's transaction. */
+export function acknowledge(context: Pick<SettleContext, 'store' | 'now'>, offer: OfferRow, verdict: Verdict): void {
   const { store } = context;
   const message = store.inboxBySeq(offer.message);
   if (!message) return;
@@ -104,7 +105,7 @@ export function settle(context: SettleContext, harness: Harness, instance: Insta
     if (offer.transcript !== null) paths.add(offer.transcript);
     if (instance.transcript !== null) paths.add(instance.transcript);
     const verdict = judge(context, harness, instance, offer);
-    apply(context, offer, verdict);
+    acknowledge(context, offer, verdict);
     if (verdict.state !== 'unknown' && verdict.state !== 'accepted') continue;
     if (session === 'replaced') giveUp(context, offer, 'another session took over before the model answered');
     else if (session === 'ended' && verdict.state === 'unknown') giveUp(context, offer, 'the session ended without a trace of it');

@@ -74,7 +74,7 @@ function findOrJoin(
 }
 
 /** The instance after the event: presence, and the budgets that a prompt renews. */
-function progressed(instance: InstanceRow, event: HookEvent, human: boolean, now: number): InstanceRow {
+export function progressed(instance: InstanceRow, event: HookEvent, human: boolean, now: number): InstanceRow {
   // A subagent's record and model are its own.
   if (event.subagent) return { ...instance, seenAt: now };
   const next: InstanceRow = {
@@ -112,7 +112,7 @@ function candidates(context: HookContext, recipient: string): InboxRow[] {
   return conversations.flatMap((conversation) => context.store.showableIn(recipient, conversation, now, 3));
 }
 
-interface Injected {
+export interface Injected {
   output: string;
   batch: Batch | null;
   instance: InstanceRow;
@@ -138,7 +138,7 @@ function noteHeld(context: HookContext, rows: readonly InboxRow[]): void {
 }
 
 /** Chooses, stores and renders what is shown at this event; the answer is the hook's whole stdout. */
-function inject(context: HookContext, harness: Harness, instance: InstanceRow, event: HookEvent, human: boolean): Injected {
+export function inject(context: HookContext, harness: Harness, instance: InstanceRow, event: HookEvent, human: boolean): Injected {
   const nothing = { output: '', batch: null, instance };
   const place = placeOf(context, instance, event, human);
   const point: InjectPoint | undefined =

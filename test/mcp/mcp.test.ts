@@ -35,7 +35,7 @@ describe('the tools', () => {
       clients.push(client);
       await client.call('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } });
       const { tools } = (await client.call('tools/list'))['result'] as { tools: { name: string; inputSchema: { type: string } }[] };
-      expect(tools.map((tool) => tool.name)).toEqual(['send', 'inbox', 'reply', 'find_agent']);
+      expect(tools.map((tool) => tool.name)).toEqual(['send', 'inbox', 'reply', 'find_agent', 'diagnose', 'task_progress', 'task_result']);
       expect(tools.every((tool) => tool.inputSchema.type === 'object')).toBe(true);
       expect(JSON.stringify(tools).length).toBeLessThan(8_000);
       expect(own.daemonPid()).toBeNull();
