@@ -128,16 +128,42 @@ function hasHooks(config: Record<string, unknown>): boolean {
   return Object.entries(hooks).some(([event, groups]) => event !== 'state' && Array.isArray(groups) && groups.length > 0);
 }
 
-function mcpOf(reads: readonly Read[], launcher: string, id: string): Inspection['mcp'] {
+/** Our MCP server as it stands in a harness's config. */
+export interface McpEntry {
+  path: string;
+  command: string | null;
+  args: string[];
+  env: Record<string, string>;
+  enabled: boolean;
+}
+
+function entryOf(reads: readonly Read[]): McpEntry | null {
+  const strings = (value: unknown): value is string => typeof value === 'string';
   for (const { target, value } of reads) {
     const servers = value[target.kind === 'codex-config' ? 'mcp_servers' : 'mcpServers'];
     const entry = (target.kind === 'codex-config' || target.kind === 'claude-mcp') && isTable(servers) ? servers['agentbus'] : undefined;
     if (!isTable(entry)) continue;
-    const { command, args } = entry;
-    const current = command === launcher && Array.isArray(args) && args.length === 1 && args[0] === id;
-    return { path: target.path, command: typeof command === 'string' ? command : null, current };
+    const { command, args, env, enabled } = entry;
+    return {
+      path: target.path,
+      command: strings(command) ? command : null,
+      args: Array.isArray(args) ? args.filter(strings) : [],
+      env: isTable(env) ? Object.fromEntries(Object.entries(env).filter((pair): pair is [string, string] => strings(pair[1]))) : {},
+      enabled: enabled !== false,
+    };
   }
   return null;
+}
+
+export function mcpEntry(harness: Harness, place: Place): McpEntry | null {
+  return entryOf(targetsOf(harness, place).map((target) => readTarget(target, [])));
+}
+
+function mcpOf(reads: readonly Read[], launcher: string, id: string): Inspection['mcp'] {
+  const entry = entryOf(reads);
+  if (!entry) return null;
+  const { path, command, args } = entry;
+  return { path, command, current: command === launcher && args.length === 1 && args[0] === id };
 }
 
 function fileOf(reads: readonly Read[], kind: FileKind): { text: string; path: string } | null {
