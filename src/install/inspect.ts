@@ -10,6 +10,7 @@ import { readSnapshot } from './files.ts';
 import { readConfig } from './loaded.ts';
 import { targetsOf, type InstallOptions, type Place, type Target } from './options.ts';
 import { isToml, wantedHooks, type FileKind } from './plan.ts';
+import { projectPlace } from './project.ts';
 import { claudeSilencers, codexSilencers, type Silencer } from './silencers.ts';
 import { decodeFile } from './text.ts';
 import { tomlEvents } from './toml-hooks.ts';
@@ -104,6 +105,13 @@ export async function inspectHarness(harness: Harness, options: InstallOptions):
     bothForms: harness.install.format === 'codex' && own.every(({ value }) => hasHooks(value)),
     problems,
   };
+}
+
+/** What of ours stands in the files of the project around the working directory; null without anything. */
+export async function inspectProject(harness: Harness, options: InstallOptions): Promise<Inspection | null> {
+  if (!options.project) return null;
+  const place = projectPlace(harness, options);
+  return hookFiles(harness, place).length > 0 || mcpEntry(harness, place) ? inspectHarness(harness, place) : null;
 }
 
 interface OwnHandler {
