@@ -1,5 +1,5 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { closeSync, constants, openSync, readFileSync, readSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, constants, openSync, readdirSync, readFileSync, readSync, renameSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -127,6 +127,19 @@ function writtenBy(shell: ChildProcess): number {
   return Number(/^wchar: (\d+)$/m.exec(readFileSync(`/proc/${command}/io`, 'utf8'))![1]);
 }
 
+/** The nc that talks to a socket. */
+function callerOf(socket: string): number {
+  const isIt = (pid: string): boolean => {
+    try {
+      const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+      return words.at(-2) === socket && words.includes('-U');
+    } catch {
+      return false;
+    }
+  };
+  return Number(readdirSync('/proc').find((name) => /^\d+$/.test(name) && isIt(name)));
+}
+
 /** A pipe with room for one page. Only a whole document begins with a brace, so what fills it is told apart. */
 function narrowPipe(): Output {
   const path = join(world.home, `${randomUUID()}.pipe`);
@@ -229,4 +242,24 @@ describe.each(['nc', 'relay'] as const)('by %s, killed', (way) => {
     expect((await session.prompt('second')).out).toBe('');
     expect(statesOf(id)).toContain('presented');
   });
+});
+
+it('nc alone killed, with the payload sent: the command ends well and prints nothing', async () => {
+  const name = `agent-${randomUUID().slice(0, 8)}`;
+  const session = fakeClaude(world, { AGENTBUS_AGENT: name });
+  await session.start();
+  const { id } = world.json<{ id: string }>(['send', name, 'still there?']);
+  const link = await between(hookSocket(world.bus, 'claude'));
+  try {
+    const hook = world.hook('claude', 'UserPromptSubmit', session.payload('UserPromptSubmit', { prompt: 'first', prompt_id: 'first' }));
+    await until('the payload is through', () => link.payload().endsWith('}'));
+    link.pass();
+    await until('the daemon answers', () => link.answer());
+    process.kill(callerOf(hookSocket(world.bus, 'claude')), 'SIGKILL');
+    expect(await hook).toEqual({ code: 0, out: '', err: '' });
+  } finally {
+    await link.close();
+  }
+  session.refuse('UserPromptSubmit', 'first');
+  expect((await session.prompt('second')).out).toContain(id);
 });

@@ -4,7 +4,7 @@ import { creator, rules } from '@secretlint/secretlint-rule-preset-recommend';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { redact } from '../../src/record/redact.ts';
-import { SAMPLES, type Sample } from './preset.ts';
+import { FURTHER, SAMPLES, type Sample } from './preset.ts';
 import { piecesIn } from './secrets.ts';
 
 const RULE = '@secretlint/secretlint-rule-';
@@ -29,6 +29,17 @@ const PLACES: Readonly<Record<string, (text: string) => string>> = {
   'in a setting': (text) => `VALUE=${text};`,
 };
 
+function isGoneEverywhere(sample: fc.Arbitrary<Sample>): void {
+  test.each(Object.keys(PLACES))('is gone: %s', (place) => {
+    fc.assert(
+      fc.property(sample, ({ text, secrets }) => {
+        const clean = redact(PLACES[place]!(text));
+        expect(secrets.flatMap((secret) => piecesIn(clean, secret))).toEqual([]);
+      }),
+    );
+  });
+}
+
 test('a text without secrets is one for the scanner too', async () => {
   expect(await found({ text: 'nothing here', secrets: [], file: 'notes.txt' })).toEqual([]);
 });
@@ -48,12 +59,9 @@ describe.each(SAMPLES)('%s: %s', (rule, _kind, sample) => {
     );
   });
 
-  test.each(Object.keys(PLACES))('is gone: %s', (place) => {
-    fc.assert(
-      fc.property(sample, ({ text, secrets }) => {
-        const clean = redact(PLACES[place]!(text));
-        expect(secrets.flatMap((secret) => piecesIn(clean, secret))).toEqual([]);
-      }),
-    );
-  });
+  isGoneEverywhere(sample);
+});
+
+describe.each(FURTHER)('beyond the preset: %s', (_kind, sample) => {
+  isGoneEverywhere(sample);
 });

@@ -104,3 +104,21 @@ export const SAMPLES: readonly (readonly [rule: string, kind: string, sample: Ar
   ['github', 'fine-grained', bare(joined('_', 'github', 'pat', run(ALNUM, 22), run(ALNUM, 59)))],
   ['1password', 'service account', bare(serviceToken)],
 ];
+
+/** Kinds that the preset does not know, in the forms that their makers describe. */
+export const FURTHER: readonly (readonly [kind: string, sample: Arbitrary<Sample>])[] = [
+  ['Anthropic', bare(joined('-', 'sk', 'ant', 'api03', run(`${ALNUM}_-`, 93), joined('', run(ALNUM, 6), 'AA')))],
+  ['Anthropic, OAuth', bare(joined('-', 'sk', 'ant', 'oat01', run(ALNUM, 86)))],
+  ['GitLab', bare(joined('-', 'glpat', run(`${ALNUM}_`, 20)))],
+  ['Google', bare(joined('', 'AI', 'za', run(`${ALNUM}_-`, 34), run(ALNUM, 1)))],
+  ['Stripe', bare(joined('_', 'sk', 'live', run(ALNUM, 24, 99)))],
+  ['Slack, refresh', bare(joined('-', 'xoxe', '1', run(ALNUM, 140)))],
+  [
+    'Slack, workflow',
+    within(joined('/', run(UPPER, 11), run(UPPER, 11), run(ALNUM, 24)), (path) => `https://hooks.slack.com/workflows/${path}`),
+  ],
+  ['JWT', bare(joined('.', joined('', 'eyJ', run(ALNUM, 30)), run(ALNUM, 40, 90), run(`${ALNUM}_-`, 43)))],
+  ...['mongodb+srv://app:%@c.example.net/x', 'mysql://root:%@10.0.0.5:3306/x', 'Server=db;User Id=sa;Password=%;Encrypt=true'].map(
+    (form) => [form.split(':')[0]!, within(run(`${ALNUM}!+`, 12, 30), (password) => form.replace('%', () => password))] as const,
+  ),
+];
