@@ -1,18 +1,20 @@
 import { defineCommand } from 'citty';
 import { HARNESSES } from '../harness/registry.ts';
 import { commandOptions } from '../install/command.ts';
-import { inspectHarness, type Inspection } from '../install/install.ts';
+import { inspectHarness, inspectProject, type Inspection } from '../install/install.ts';
 import { jsonArg, print } from './context.ts';
 import { daemonStatus, describeDaemon, type DaemonStatus } from './daemon.ts';
 
 interface Status {
   daemon: DaemonStatus | null;
   harnesses: Inspection[];
+  /** What stands in the files of the project around the working directory as well. */
+  project: Inspection[];
 }
 
-function describeHarness(found: Inspection): string {
-  const name = `${found.title}${found.version ? ` ${found.version}` : ''}`;
-  if (found.hooks.length === 0 && found.problems.length === 0)
+function describeHarness(found: Inspection, where = ''): string {
+  const name = `${found.title}${found.version ? ` ${found.version}` : ''}${where}`;
+  if (found.hooks.length === 0 && found.problems.length === 0 && where === '')
     return `${name}: not installed (agentbus install --harness ${found.harness})`;
   const lines = [
     `${name}: ${found.hooks.length} hooks${found.missing.length > 0 ? `, missing ${found.missing.join(', ')}` : ''}, MCP ${found.mcp ? 'registered' : 'not registered'}`,
@@ -33,6 +35,11 @@ function describeHarness(found: Inspection): string {
   return lines.join('\n');
 }
 
+/** Where the entries of a project are: other files of it may be none of ours. */
+function describeFiles({ hooks, mcp }: Inspection): string {
+  return [...new Set([...hooks.map(({ path }) => path), ...(mcp ? [mcp.path] : [])])].join(' and ');
+}
+
 export const statusCommand = defineCommand({
   meta: { name: 'status', description: 'The daemon, the installed hooks of each CLI, and whether Codex trusts them' },
   args: jsonArg,
@@ -41,7 +48,14 @@ export const statusCommand = defineCommand({
     const status: Status = {
       daemon: await daemonStatus(),
       harnesses: await Promise.all(HARNESSES.map((harness) => inspectHarness(harness, options))),
+      project: (await Promise.all(HARNESSES.map((harness) => inspectProject(harness, options)))).filter((found) => found !== null),
     };
-    print(args.json, status, ({ daemon, harnesses }) => [describeDaemon(daemon), ...harnesses.map(describeHarness)].join('\n'));
+    print(args.json, status, ({ daemon, harnesses, project }) =>
+      [
+        describeDaemon(daemon),
+        ...harnesses.map((found) => describeHarness(found)),
+        ...project.map((found) => describeHarness(found, ` in the project, ${describeFiles(found)}`)),
+      ].join('\n'),
+    );
   },
 });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Harness } from '../core/harness.ts';
 import { homePaths } from '../core/paths.ts';
 import { checkHooks } from './check-hooks.ts';
+import { checkMcp } from './check-mcp.ts';
 import { createChecker, type Check, type Checker } from './checks.ts';
 import { programsNamed } from './detect.ts';
 import { isTable } from './hook-plan.ts';
@@ -47,6 +48,7 @@ export async function checkHarness(harness: Harness, options: InstallOptions, as
   if (installed.length === 0) notInstalled(checker, harness, options, asked);
   for (const [seen, place] of installed) {
     checkEntries(checker, harness, seen, place);
+    await checkMcp(checker, harness, place);
     await checkHooks(checker, harness, seen, place);
     checkTrust(checker, seen, place);
   }

@@ -10,6 +10,7 @@ import { readSnapshot } from './files.ts';
 import { readConfig } from './loaded.ts';
 import { targetsOf, type InstallOptions, type Place, type Target } from './options.ts';
 import { isToml, wantedHooks, type FileKind } from './plan.ts';
+import { projectPlace } from './project.ts';
 import { claudeSilencers, codexSilencers, type Silencer } from './silencers.ts';
 import { decodeFile } from './text.ts';
 import { tomlEvents } from './toml-hooks.ts';
@@ -106,6 +107,13 @@ export async function inspectHarness(harness: Harness, options: InstallOptions):
   };
 }
 
+/** What of ours stands in the files of the project around the working directory; null without anything. */
+export async function inspectProject(harness: Harness, options: InstallOptions): Promise<Inspection | null> {
+  if (!options.project) return null;
+  const place = projectPlace(harness, options);
+  return hookFiles(harness, place).length > 0 || mcpEntry(harness, place) ? inspectHarness(harness, place) : null;
+}
+
 interface OwnHandler {
   event: string;
   handler: Record<string, unknown>;
@@ -128,16 +136,42 @@ function hasHooks(config: Record<string, unknown>): boolean {
   return Object.entries(hooks).some(([event, groups]) => event !== 'state' && Array.isArray(groups) && groups.length > 0);
 }
 
-function mcpOf(reads: readonly Read[], launcher: string, id: string): Inspection['mcp'] {
+/** Our MCP server as it stands in a harness's config. */
+export interface McpEntry {
+  path: string;
+  command: string | null;
+  args: string[];
+  env: Record<string, string>;
+  enabled: boolean;
+}
+
+function entryOf(reads: readonly Read[]): McpEntry | null {
+  const strings = (value: unknown): value is string => typeof value === 'string';
   for (const { target, value } of reads) {
     const servers = value[target.kind === 'codex-config' ? 'mcp_servers' : 'mcpServers'];
     const entry = (target.kind === 'codex-config' || target.kind === 'claude-mcp') && isTable(servers) ? servers['agentbus'] : undefined;
     if (!isTable(entry)) continue;
-    const { command, args } = entry;
-    const current = command === launcher && Array.isArray(args) && args.length === 1 && args[0] === id;
-    return { path: target.path, command: typeof command === 'string' ? command : null, current };
+    const { command, args, env, enabled } = entry;
+    return {
+      path: target.path,
+      command: strings(command) ? command : null,
+      args: Array.isArray(args) ? args.filter(strings) : [],
+      env: isTable(env) ? Object.fromEntries(Object.entries(env).filter((pair): pair is [string, string] => strings(pair[1]))) : {},
+      enabled: enabled !== false,
+    };
   }
   return null;
+}
+
+export function mcpEntry(harness: Harness, place: Place): McpEntry | null {
+  return entryOf(targetsOf(harness, place).map((target) => readTarget(target, [])));
+}
+
+function mcpOf(reads: readonly Read[], launcher: string, id: string): Inspection['mcp'] {
+  const entry = entryOf(reads);
+  if (!entry) return null;
+  const { path, command, args } = entry;
+  return { path, command, current: command === launcher && args.length === 1 && args[0] === id };
 }
 
 function fileOf(reads: readonly Read[], kind: FileKind): { text: string; path: string } | null {

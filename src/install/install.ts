@@ -21,7 +21,7 @@ import { clearTombstone } from './tombstone.ts';
 import type { TrustEntry } from './trust.ts';
 
 export { detectHarnesses } from './detect.ts';
-export { hookFiles, inspectHarness } from './inspect.ts';
+export { hookFiles, inspectHarness, inspectProject } from './inspect.ts';
 export { findNc } from './launchers.ts';
 export { isUninstalled } from './tombstone.ts';
 export { uninstallHarness } from './uninstall.ts';

@@ -79,12 +79,15 @@ export function maskNamedSecrets(text: string, mask: string): string {
     const [, name = '', between = ''] = match;
     const from = match.index + match[0].length;
     const isFlag = between.trim() === '';
-    if (!TELLING.test(name) || (isFlag && (!name.startsWith('--') || text[from] === '-'))) {
+    // The letter of an escaped line break or tab before a name looks like its first.
+    const escaped = text[match.index - 1] === '\\' && /^[nrt]/.test(name) ? 1 : 0;
+    const isSecret = isTelling(name) || (escaped > 0 && isTelling(name.slice(1)));
+    if (!isSecret || (isFlag && (!name.startsWith('--') || text[from] === '-'))) {
       // The value may itself begin with the next name.
       NAMED.lastIndex = match.index + name.length;
       continue;
     }
-    const value = valueOf(text, match.index, from, /["'`]/.test(between));
+    const value = valueOf(text, match.index + escaped, from, /["'`]/.test(between));
     const verdict = judge(name, text.slice(value.start, value.end), mask);
     if ('masked' in verdict) {
       out += text.slice(done, value.start) + verdict.masked;

@@ -17,20 +17,31 @@ const DEEPEST = 20;
 
 const mask = (kind: string): string => `[redacted:${kind}]`;
 
-// Secrets that their own form gives away.
+// Behind the letter of an escaped line break or of a colour a word begins too: both stand in a tool's output.
+const UNLESS_ESCAPE = String.raw`(?<!\\[nrt])(?<!\[[\d;]{0,12}m)`;
+const START = `(?<![A-Za-z0-9_]${UNLESS_ESCAPE})`;
+
+const JWT = String.raw`eyJ[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?`;
+
+// Secrets that their own form gives away. Those whose beginning is no word are looked for everywhere.
 const TOKENS: readonly [kind: string, pattern: RegExp][] = [
-  ['anthropic-key', /\bsk-ant-[A-Za-z0-9_-]{10,}/g],
-  ['openai-key', /\bsk-[A-Za-z0-9_-]{16,}/g],
-  ['github-token', /\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})/g],
-  ['gitlab-token', /\bglpat-[A-Za-z0-9_-]{16,}/g],
-  ['slack-token', /\bxox[abeoprs]-[A-Za-z0-9-]{10,}/g],
-  ['aws-key-id', /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g],
-  ['google-key', /\bAIza[A-Za-z0-9_-]{35,}/g],
-  ['npm-token', /\bnpm_[A-Za-z0-9]{36,}/g],
-  ['stripe-key', /\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}/g],
-  ['jwt', /(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?/g],
+  ['anthropic-key', /sk-ant-[A-Za-z0-9_-]{10,}/g],
+  ['openai-key', new RegExp(`${START}sk-[A-Za-z0-9_-]{16,}`, 'g')],
+  ['github-token', /gh[pousr]_[A-Za-z0-9_]{20,}|github_pat_[A-Za-z0-9_]{20,}/g],
+  ['gitlab-token', /glpat-[A-Za-z0-9_-]{16,}/g],
+  ['slack-token', /(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,}/g],
+  ['slack-webhook', /(?<=hooks\.slack\.com\/(?:services|workflows|triggers)\/)[A-Za-z0-9/]{16,}/gi],
+  ['aws-key-id', new RegExp(String.raw`${START}(?:A3T[A-Z0-9]|A(?:KI|GP|ID|RO|IP|NP|NV|SI)A)[A-Z0-9]{16}(?![A-Za-z0-9_])`, 'g')],
+  ['google-key', /AIza[A-Za-z0-9_-]{35,}/g],
+  ['npm-token', /npm_[A-Za-z0-9_]{36,}/g],
+  ['stripe-key', /[rs]k_(?:live|test)_[A-Za-z0-9]{16,}/g],
+  ['shopify-key', /shp(?:at|ca|pa|ss)_[A-Za-z0-9]{32,}/g],
+  ['linear-key', /lin_api_[A-Za-z0-9_]{32,}/g],
+  ['sendgrid-key', new RegExp(String.raw`${START}SG\.[A-Za-z0-9_-]{16,128}\.[A-Za-z0-9_-]{16,}`, 'g')],
+  ['1password-token', /ops_eyJ[A-Za-z0-9+/_-]{50,}={0,2}/g],
+  ['jwt', new RegExp(`(?<![A-Za-z0-9_-]${UNLESS_ESCAPE})${JWT}`, 'g')],
 ];
-const BEARER = /(\bBearer )([A-Za-z0-9._~+/-]{8,}=*)/g;
+const BEARER = new RegExp(`(${START}Bearer )([A-Za-z0-9._~+/-]{8,}=*)`, 'g');
 
 /** The text without anything that looks like a secret. */
 export function redact(text: string): string {

@@ -1,6 +1,7 @@
 import { isReference } from './references.ts';
 
-const URL_TEXT = /(?<![A-Za-z0-9+.-])([A-Za-z][A-Za-z0-9+.-]{0,20}:\/\/)([^\s"'<>`\\]+)/g;
+// An escaped line break or a colour before the scheme looks like a part of it.
+const URL_TEXT = /(?<![A-Za-z0-9+.-])([A-Za-z0-9][A-Za-z0-9+.-]{0,30}:\/\/)([^\s"'<>`\\]+)/g;
 const HOSTS = /^(?:\[[0-9A-Fa-f:.]{1,50}\]|[^:@[\],]{0,255})(?::\d{0,5})?(?:,[^:@[\],]{0,255}(?::\d{0,5})?){0,20}$/;
 
 function maskOne(scheme: string, rest: string, mask: string): string {
@@ -11,9 +12,11 @@ function maskOne(scheme: string, rest: string, mask: string): string {
   if (last < 0) return scheme + rest;
   const parsable = HOSTS.test(authority.slice(at + 1));
   // On the web an @ in a path is common; in a database's URL behind a colon it ends a password with a slash in it.
-  const isWeb = /^(?:https?|wss?):/i.test(scheme);
+  const isWeb = /(?:https?|wss?):/i.test(scheme);
   if (!parsable || (at < 0 && !isWeb && authority.includes(':'))) return `${scheme}${mask}${rest.slice(last)}`;
   const colon = authority.slice(0, Math.max(0, at)).indexOf(':');
+  // GitHub's old way to hand over a token: as the user's name.
+  if (colon > 0 && authority.slice(colon + 1, at) === 'x-oauth-basic') return `${scheme}${mask}${rest.slice(colon)}`;
   const password = colon < 0 ? '' : authority.slice(colon + 1, at);
   if (password === '' || isReference(password)) return scheme + rest;
   return `${scheme}${authority.slice(0, colon + 1)}${mask}${rest.slice(at)}`;

@@ -1,9 +1,13 @@
+import { spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { isAlive } from '../../src/core/alive.ts';
 import type { Check, Level } from '../../src/install/checks.ts';
 import { findNc } from '../../src/install/install.ts';
-import { installed, type Installed, type Ran } from '../support/installed.ts';
+import { installed, until, type Installed, type Ran } from '../support/installed.ts';
+
+const BIN = new URL('../../bin/agentbus.mjs', import.meta.url).pathname;
 
 let world: Installed;
 let path: string;
@@ -152,6 +156,43 @@ describe('what is broken is named', () => {
       'fail Codex trusts 8 of 10 hooks; it skips the others without a word',
     ]);
     expect(out).toContain('`agentbus install --harness codex --trust-codex-hooks`');
+  });
+
+  it('an MCP server that does not answer as it should', () => {
+    const server = file('.agentbus/bin/agentbus-mcp');
+    const mcp = (script: string): string[] => {
+      writeFileSync(server, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+      return diagnose().faults.filter((fault) => fault.includes('the MCP server'));
+    };
+    const start = readFileSync(server, 'utf8').split('\n').at(-2)!;
+    expect(mcp(`echo hello; ${start}`)).toEqual([
+      'fail Claude Code: the MCP server: "hello" stands among the answers',
+      'fail Codex: the MCP server: "hello" stands among the answers',
+    ]);
+    // What Codex does not pass on is missing there alone.
+    expect(mcp(`[ -n "$AGENTBUS_NO_AUTO_JOIN" ] || exit 7\n${start}`)).toEqual([
+      `fail Codex: the MCP server: ${server} ended with status 7 without an answer`,
+    ]);
+    edit('.codex/config.toml', (text) => text.replace('[mcp_servers.agentbus]', '[mcp_servers.agentbus]\nenabled = false'));
+    expect(mcp(start)).toEqual([`warn Codex: the MCP server is turned off in ${file('.codex/config.toml')}`]);
+    rmSync(server);
+    expect(diagnose().faults).toContainEqual(
+      expect.stringMatching(/^fail Claude Code: the MCP server: .* ended with status 127 without an answer \(.*not found\)$/),
+    );
+  });
+
+  it('an MCP server that never answers, and it ends with a doctor that is killed', async () => {
+    const pids = file('hanging');
+    writeFileSync(file('.agentbus/bin/agentbus-mcp'), `#!/bin/sh\necho $$ > ${pids}\nsleep 600 &\necho $! >> ${pids}\nwait\n`, {
+      mode: 0o755,
+    });
+    const child = spawn(process.execPath, [BIN, 'doctor', '--harness', 'claude'], { env: { ...world.env, PATH: path }, stdio: 'ignore' });
+    const started = await until('it hangs', () => {
+      const lines = existsSync(pids) ? readFileSync(pids, 'utf8').trim().split('\n') : [];
+      return lines.length === 2 && lines.map(Number);
+    });
+    child.kill('SIGKILL');
+    await until('it has ended', () => !started.some(isAlive));
   });
 
   it('something that prints around the answer', () => {

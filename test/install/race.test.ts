@@ -7,10 +7,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { HARNESSES } from '../../src/harness/registry.ts';
-import { inspectHarness, type InstallOptions } from '../../src/install/install.ts';
+import { inspectHarness, uninstallHarness, type InstallOptions } from '../../src/install/install.ts';
 import { sandbox } from './sandbox.ts';
 
 const ROUNDS = 50;
+// What a user has there already.
+const MINE: Readonly<Record<string, [file: string, text: string]>> = {
+  claude: ['.claude/settings.json', '{"permissions": {"allow": ["Bash(ls)"]},\t"model": "x"}'],
+  codex: ['.codex/config.toml', 'model = "x"   # mine\n[features]\n'],
+};
 
 // One of the two: installs when told to, in the way it was told at its start.
 const CHILD = `
@@ -52,18 +57,24 @@ async function install(child: ChildProcess, options: InstallOptions): Promise<un
 test.each(HARNESSES)('$id: two installs at once both take effect', { timeout: 60_000 }, async (harness) => {
   const start = (chosen: Partial<InstallOptions>): ChildProcess =>
     fork(program, [harness.id, JSON.stringify(chosen)], { stdio: 'inherit' });
+  const [file, text] = MINE[harness.id]!;
   const children = [start({ mcp: false }), start({ approveSend: true })] as const;
   try {
     for (let round = 0; round < ROUNDS; round++) {
       const box = sandbox();
+      box.write(file, text);
       // Every fifth round finds the lock of a process that died.
       if (round % 5 === 0) box.write('.agentbus/run/install.lock', '999999999 gone\n');
       expect(await Promise.all(children.map((child) => install(child, box.options)))).toEqual(['done', 'done']);
       const seen = await inspectHarness(harness, box.options);
       expect(seen).toMatchObject({ missing: [], mcp: { current: true } });
       expect(seen.hooks).toHaveLength(harness.install.registrations(null).length);
-      expect(box.read(harness.id === 'codex' ? '.codex/config.toml' : '.claude/settings.json')).toMatch(/mcp__agentbus__send|tools\.send/);
+      expect(box.read(file)).toMatch(/mcp__agentbus__send|tools\.send/);
       expect(existsSync(box.path('.agentbus/run/install.lock'))).toBe(false);
+      // A receipt that the other one overwrote would leave something behind.
+      await uninstallHarness(harness, box.options);
+      expect(box.read(file)).toBe(text);
+      expect(existsSync(box.path(harness.id === 'codex' ? '.codex/hooks.json' : '.claude.json'))).toBe(false);
     }
   } finally {
     for (const child of children) child.disconnect();

@@ -15,7 +15,7 @@ const messages: Wire = {
   }),
   async answer(request, step, out) {
     const id = `msg_lab_${request.index}`;
-    const usage = { input_tokens: 11, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 7 };
+    const usage = { input_tokens: step.tokens ?? 11, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 7 };
     const stop = step.tools?.length ? 'tool_use' : 'end_turn';
     const head = {
       id,

@@ -13,6 +13,8 @@ export interface ToolUse {
 export interface Step {
   text?: string;
   tools?: ToolUse[];
+  /** What the answer says that the request had, in tokens; Claude Code compacts by it. */
+  tokens?: number;
   /** Milliseconds between the words of `text`. */
   pace?: number;
   /** Milliseconds, or a promise, to wait for before the first byte. */

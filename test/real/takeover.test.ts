@@ -1,0 +1,105 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { findInRequest } from '../lab/find.ts';
+import { gate, until } from './wait.ts';
+import { addressOf, addresses, install, reached, send, statesOf } from './bus.ts';
+import { CLAUDE } from './cli.ts';
+import { framesIn, idsIn } from './frames.ts';
+import { openTui, type Tui } from './tui.ts';
+import { alive } from './process.ts';
+import { createWorld, type World } from './world.ts';
+
+const REVIEWER = 'agent://local/shop/reviewer';
+
+let world: World;
+beforeEach(async () => {
+  world = await createWorld();
+  await install(world);
+});
+afterEach(() => world.close());
+
+const reviewer = (): Promise<Tui> => openTui(world, CLAUDE, { env: { AGENTBUS_AGENT: 'reviewer' } });
+
+/** One turn, and the ids of the messages in each of its requests. */
+async function say(tui: Tui, prompt: string, answer: string): Promise<string[][]> {
+  const model = world.model(CLAUDE);
+  model.clear();
+  model.play([{ text: answer }]);
+  await tui.prompt(prompt);
+  await tui.see(answer);
+  await tui.idle();
+  return idsIn(model.mainRequests());
+}
+
+test('the second session of a name is shown nothing until the first has ended', async () => {
+  const first = await reviewer();
+  await say(first, 'hello there', 'Here is the first.');
+  expect(findInRequest(world.model(CLAUDE).mainRequests()[0]!.body, `AgentBus connected as ${REVIEWER}`).count).toBe(1);
+  const second = await reviewer();
+  await say(second, 'hello to you', 'Here is the second.');
+  expect(findInRequest(world.model(CLAUDE).mainRequests()[0]!.body, 'AgentBus connected as').count).toBe(0);
+
+  const ours = await send(world, REVIEWER, 'for who holds the name', 'urgent');
+  expect(await say(second, 'anything new?', 'Nothing for the second.')).toEqual([[]]);
+  expect(await statesOf(world, ours)).not.toContain('offered');
+  expect(await say(first, 'anything new?', 'Mail for the first.')).toEqual([[ours]]);
+  await reached(world, ours, 'presented');
+
+  const pid = await first.pid();
+  await first.prompt('/exit');
+  await until(() => !alive(pid), 'the end of the first');
+  const next = await send(world, REVIEWER, 'for its heir', 'urgent');
+  expect(await say(second, 'and now?', 'Mail for the second.')).toEqual([[next]]);
+  await reached(world, next, 'presented');
+});
+
+test('a session that takes the name over is shown what comes, and the one that had it nothing more', async () => {
+  const first = await reviewer();
+  await say(first, 'hello there', 'Here is the first.');
+  const second = await reviewer();
+  await say(second, 'hello to you', 'Here is the second.');
+  const waiting = await send(world, REVIEWER, 'sent before');
+
+  const model = world.model(CLAUDE);
+  model.play([{ tools: [CLAUDE.shell('agentbus join --as reviewer --take-over')] }, { text: 'The name is mine.' }]);
+  await second.prompt('take it over');
+  await second.see('The name is mine.');
+  await second.idle();
+  const after = await send(world, REVIEWER, 'sent afterwards');
+  expect(await say(first, 'anything new?', 'Nothing for the first.')).toEqual([[]]);
+  expect(await say(second, 'anything new?', 'Mail for the second.')).toEqual([[waiting, after]]);
+  await reached(world, after, 'presented');
+  await send(world, REVIEWER, 'and more', 'urgent');
+  expect(await say(first, 'still nothing?', 'Still nothing.')).toEqual([[]]);
+});
+
+test('a session that is killed leaves its place to the next: unread mail, and marked what nobody answered', async () => {
+  const model = world.model(CLAUDE);
+  const first = await openTui(world, CLAUDE);
+  await say(first, 'hello there', 'Here is the first.');
+  const seen = await send(world, addressOf(CLAUDE), 'seen, never answered');
+  const never = gate();
+  model.clear();
+  model.play([{ text: 'Too late.', before: never.opened }]);
+  await first.prompt('read this');
+  await model.until(() => model.mainRequests()[0], 'the request that nobody answers');
+  expect(idsIn(model.mainRequests())).toEqual([[seen]]);
+  const pid = await first.pid();
+  process.kill(pid, 'SIGKILL');
+  await until(() => !alive(pid), 'its death');
+  never.open();
+  const unread = await send(world, addressOf(CLAUDE), 'sent to the dead');
+
+  const second = await openTui(world, CLAUDE);
+  await say(second, 'hello', 'Here is the heir.');
+  const frames = framesIn(model.mainRequests()[0]!.body).map(({ id, redelivery }) => [id, redelivery]);
+  expect(frames.toSorted()).toEqual(
+    [
+      [seen, true],
+      [unread, false],
+    ].toSorted(),
+  );
+  expect((await addresses(world)).filter((address) => !address.includes('/people/'))).toEqual([addressOf(CLAUDE)]);
+  await reached(world, seen, 'presented');
+  await reached(world, unread, 'presented');
+  expect(await say(second, 'anything else?', 'Nothing else.')).toEqual([[seen, unread]]);
+});
