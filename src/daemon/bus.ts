@@ -15,6 +15,8 @@ import { openSqliteHubStore } from '../hub/sqlite.ts';
 import { openStore } from '../store/sqlite/store.ts';
 import { holds, WORKSPACE } from './identity.ts';
 import { settingsReader } from './settings.ts';
+import { createWaiters, type Waiters } from './waiters.ts';
+import { createWaker, type Waker } from './wake.ts';
 
 /** Everything a daemon holds: the store, the link to the hub, and the timers between hook calls. */
 export interface Bus extends HookContext {
@@ -22,6 +24,8 @@ export interface Bus extends HookContext {
   pump: Pump;
   device: Device;
   person: string;
+  waiters: Waiters;
+  waker: Waker;
   /** Makes sure that the hub knows the address before something is sent from or to it. */
   announce(address: string): Promise<void>;
   /** The inbox tool returned these to an instance; they count as read at its next event or call. */
@@ -45,6 +49,9 @@ const SWEEP = 30_000;
 const HOUR = 3_600_000;
 // A queued message that has to wait is looked at no more often than this.
 const RETRY_LEAST = 250;
+// What arrives together wakes once; and a session that starts may be about to take a prompt by itself.
+const WAKE_DELAY = 250;
+const WAKE_DELAY_AT_START = 2_000;
 // Further looks at a record after the first one at the end of a turn, each after the one before.
 const LATER = [350, 1_500, 3_000, 10_000];
 
@@ -88,6 +95,7 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     now,
     onMessage(address) {
       waiting.get(address)?.forEach((callback) => callback());
+      wakeLater(address, WAKE_DELAY);
       scheduleUpkeep();
     },
     log,
@@ -104,6 +112,10 @@ export async function openBus(options: BusOptions): Promise<Bus> {
       });
   }
   const unwatch = link.watch(runPump);
+
+  function wakeLater(address: string, delay: number): void {
+    once(`wake ${address}`, delay, () => waker.consider(address));
+  }
 
   async function announce(address: string): Promise<void> {
     const agent = store.agent(address);
@@ -155,6 +167,7 @@ export async function openBus(options: BusOptions): Promise<Bus> {
         // A loaded machine writes late: only the last look at an ended session is final.
         const last = attempt >= LATER.length;
         store.mark(() => settle(context, harness, instance, instance.state === 'ended' && last ? 'ended' : 'live'));
+        wakeLater(instance.address, WAKE_DELAY);
         if (!last && store.openOffers(id).length > 0) context.settleLater(id, LATER[attempt]!, attempt + 1);
         runPump();
       });
@@ -168,10 +181,19 @@ export async function openBus(options: BusOptions): Promise<Bus> {
         if (!announced.has(instance.address))
           void announce(instance.address).catch((error: unknown) => log('announce failed', { error: String(error) }));
         once('records', RECORD_DELAY, runPump);
+        if (instance.state === 'idle') wakeLater(instance.address, WAKE_DELAY_AT_START);
         if (store.openOffers(instance.id).length > 0) once('sweep', SWEEP, upkeep);
       });
     },
   };
+
+  const waiters = createWaiters({
+    alive: isAlive,
+    onWaiter(pid) {
+      for (const { pid: other, address } of store.liveInstances()) if (other === pid) wakeLater(address, WAKE_DELAY_AT_START);
+    },
+  });
+  const waker = createWaker(context, waiters, log);
 
   /** Looks after what no event will: offers of sessions that fell silent, and messages whose time is over. */
   function upkeep(): void {
@@ -207,6 +229,8 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     pump,
     device,
     person,
+    waiters,
+    waker,
     announce,
     returned(instance, seqs) {
       const set = pending.get(instance) ?? new Set();
@@ -227,6 +251,7 @@ export async function openBus(options: BusOptions): Promise<Bus> {
       closed = true;
       for (const timer of timers.values()) clearTimeout(timer);
       unwatch();
+      waiters.close();
       await pump.run().catch(() => {});
       store.close();
       await hubStore.close();
