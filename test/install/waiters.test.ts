@@ -101,15 +101,18 @@ test('an entry that a person has put into a group of theirs is brought up to dat
   expect(JSON.parse(box.read(FILE))).toEqual({ hooks: { Stop: [{ hooks: [mine] }] } });
 });
 
-test.each([false, true])('uninstall takes them out, whatever the setting says by then and without a receipt too (lost: %s)', async (lost) => {
-  const box = waking('2.1.332');
-  await installHarness(claude, box.options);
-  box.write('.agentbus/config.toml', '');
-  if (lost) box.write('.agentbus/receipts/claude.json', '');
-  await uninstallHarness(claude, box.options);
-  expect((await inspectHarness(claude, box.options)).hooks).toEqual([]);
-  expect(existsSync(box.path('.agentbus/bin/agentbus-wait'))).toBe(false);
-});
+test.each([false, true])(
+  'uninstall takes them out, whatever the setting says by then and without a receipt too (lost: %s)',
+  async (lost) => {
+    const box = waking('2.1.332');
+    await installHarness(claude, box.options);
+    box.write('.agentbus/config.toml', '');
+    if (lost) box.write('.agentbus/receipts/claude.json', '');
+    await uninstallHarness(claude, box.options);
+    expect((await inspectHarness(claude, box.options)).hooks).toEqual([]);
+    expect(existsSync(box.path('.agentbus/bin/agentbus-wait'))).toBe(false);
+  },
+);
 
 test('they go into a project like its hooks', async () => {
   const box = inProject(waking('2.1.332'));
