@@ -17,11 +17,12 @@ function codexProgram(): string | null {
   return programsNamed('codex', process.env['PATH'] ?? '')[0] ?? null;
 }
 
-export function codexQueues(): boolean {
-  return codexProgram() !== null;
+/** Without Codex's own daemon nobody runs what is queued: one line after the other would wait for the next resume. */
+export function codexQueues(instance: InstanceRow, home: string): boolean {
+  return codexProgram() !== null && codexSteers(instance, home);
 }
 
-/** Has Codex start a turn with this line in a thread of its own daemon; without one it comes before the thread's next prompt. */
+/** Has Codex start a turn with this line in a thread of its own daemon. */
 export function queueCodex(instance: InstanceRow, line: string, home: string): Promise<boolean> {
   const program = codexProgram();
   if (program === null) return Promise.resolve(false);

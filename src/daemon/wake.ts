@@ -45,7 +45,7 @@ export function createWaker(context: HookContext, waiters: Waiters, log: Log): W
       wake: ({ pid }, line) => pid !== null && waiters.wake(pid, line),
     },
     queue: {
-      reaches: () => codexQueues(),
+      reaches: (instance) => codexQueues(instance, context.userHome),
       wake: (instance, line) => queueCodex(instance, line, context.userHome),
     },
     steer: {

@@ -18,8 +18,8 @@ async function control(answers: Answers): Promise<{ path: string; asked: [string
   server.on('connection', (socket) => {
     socket.on('message', (data: Buffer) => {
       const { id, method, params } = JSON.parse(data.toString('utf8')) as { id?: number; method: string; params: unknown };
-      if (id === undefined || method === 'initialize') return void (id !== undefined && socket.send(JSON.stringify({ id, result: {} })));
-      asked.push([method, params]);
+      if (id === undefined) return;
+      if (method !== 'initialize') asked.push([method, params]);
       // What Codex tells all its clients comes in between.
       socket.send(JSON.stringify({ method: 'thread/status/changed', params: {} }));
       const answer = answers[method];

@@ -1,6 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { LIMITS } from '../../src/core/limits.ts';
+import { isWakeLine, wakeLine } from '../../src/core/wake-line.ts';
 import { chooseWake, type WakeState } from '../../src/drain/wake.ts';
+import { HARNESSES } from '../../src/harness/registry.ts';
 import type { InstanceRow } from '../../src/store/contract.ts';
 import { instanceRow, NOW } from '../store/rows.ts';
 import { message, type Wanted } from './rows.ts';
@@ -41,6 +44,23 @@ describe('an idle session', () => {
   ])('%s', (_what, changes, wanted, expected) => {
     expect(chosen(changes, wanted)).toEqual(expected);
   });
+});
+
+test.each(HARNESSES)('the prompt of a woken turn is no person’s: $id', ({ id, isMachinePrompt }) => {
+  const promptOf = (name: string): string => {
+    const text = readFileSync(new URL(`../../fixtures/hook-payloads/${id}/UserPromptSubmit.${name}.json`, import.meta.url), 'utf8');
+    return (JSON.parse(text) as { prompt: string }).prompt;
+  };
+  expect(isMachinePrompt(promptOf('woken'))).toBe(true);
+  expect(isMachinePrompt(promptOf('captured'))).toBe(false);
+  expect(isMachinePrompt('What is AgentBus: unread message msg_1?')).toBe(false);
+});
+
+test('the line names each message and its sender', () => {
+  const rows = [message({ from: 'agent://local/shop/a' }), message({ from: 'agent://local/shop/b' })];
+  const line = wakeLine(rows);
+  expect(line).toBe(`AgentBus: unread messages ${rows[0]!.id} from agent://local/shop/a, ${rows[1]!.id} from agent://local/shop/b.`);
+  expect([line, wakeLine(rows.slice(1)), ` ${line}`].map(isWakeLine)).toEqual([true, true, true]);
 });
 
 describe('a running turn', () => {

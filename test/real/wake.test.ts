@@ -203,3 +203,24 @@ test('codex, steer: a high message reaches a turn that calls no tool', async () 
   expect(await statesOf(world, normal)).not.toContain('woke');
   expect(framesIn(model.mainRequests()[1]!.body).filter((frame) => frame.id === id)).toHaveLength(1);
 });
+
+test('codex, steer: an open approval is left alone', async () => {
+  await wakingWorld(CODEX, 'steer');
+  const model = world.model(CODEX);
+  const tui = await openTui(world, CODEX);
+  await say(CODEX, tui, 'hello there', 'Good morning.');
+  const touched = join(world.root, 'touched');
+  const input = { cmd: `touch '${touched}'`, sandbox_permissions: 'require_escalated', justification: 'To see whether it can be asked.' };
+  model.play([{ tools: [{ name: 'exec_command', input }] }, { text: 'It is touched.' }]);
+  await tui.prompt('touch it');
+  const asked = await tui.see('To see whether it can be asked.');
+  const id = await send(world, addressOf(CODEX), 'in between', 'urgent');
+  const { log } = { log: join(world.busHome, 'log/daemon.log') };
+  await until(() => readFileSync(log, 'utf8').includes('it was not taken'), 'the refusal');
+  expect(await tui.screen()).toBe(asked);
+  expect(await statesOf(world, id)).toEqual(['accepted', 'delivered']);
+  expect(existsSync(touched)).toBe(false);
+  await tui.press('y');
+  await tui.see('It is touched.');
+  await reached(world, id, 'presented');
+});
