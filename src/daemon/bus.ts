@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
 import { isAlive } from '../core/alive.ts';
 import { formatAddress, parseAddress, toSegment } from '../core/address.ts';
@@ -189,6 +190,8 @@ export async function openBus(options: BusOptions): Promise<Bus> {
 
   const waiters = createWaiters({
     alive: isAlive,
+    // A session whose hooks were taken out would start a turn that shows nothing.
+    wanted: (harness) => context.settings().push(harness) !== 'off' && existsSync(paths.waitLauncher),
     onWaiter(pid) {
       for (const { pid: other, address } of store.liveInstances()) if (other === pid) wakeLater(address, WAKE_DELAY_AT_START);
     },

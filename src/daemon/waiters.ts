@@ -11,22 +11,25 @@ export interface Waiters {
 
 export interface WaitersOptions {
   alive(pid: number): boolean;
+  /** Whether sessions of this harness are to be woken at all; a waiter that is not wanted is sent home. */
+  wanted(harness: string): boolean;
   onWaiter(pid: number): void;
 }
 
 interface Waiter {
   socket: Socket;
+  harness: string;
   /** The session's process, and the shell that would carry the waiter's status to it. */
   pids: [session: number, shell: number];
 }
 
-const HELLO = /^[a-z0-9-]{1,32} (\d{1,9}) (\d{1,9})\n/;
+const HELLO = /^([a-z0-9-]{1,32}) (\d{1,9}) (\d{1,9})\n/;
 const HELLO_BYTES = 64;
 const HELLO_TIME = 2_000;
 // ms. A killed session tells nobody, and its waiter would sit on the socket for ever.
 const LOOK = 3_000;
 
-export function createWaiters({ alive, onWaiter }: WaitersOptions): Waiters {
+export function createWaiters({ alive, wanted, onWaiter }: WaitersOptions): Waiters {
   const waiters = new Map<number, Waiter>();
   let look: NodeJS.Timeout | null = null;
 
@@ -35,21 +38,30 @@ export function createWaiters({ alive, onWaiter }: WaitersOptions): Waiters {
     return waiter && !waiter.socket.destroyed && waiter.pids.every(alive) ? waiter : null;
   }
 
+  function dismiss(socket: Socket): void {
+    socket.end('bye\n', () => socket.destroySoon());
+  }
+
   function watch(): void {
     look ??= setInterval(() => {
-      for (const [pid, { socket }] of waiters) if (!isOf(pid)) socket.destroy();
+      for (const [pid, { socket, harness }] of waiters) {
+        if (!isOf(pid)) socket.destroy();
+        else if (!wanted(harness)) dismiss(socket);
+      }
       if (waiters.size > 0) return;
       clearInterval(look!);
       look = null;
     }, LOOK).unref();
   }
 
-  function join(socket: Socket, pids: Waiter['pids']): void {
-    const [pid] = pids;
+  function join(waiter: Waiter): void {
+    const { socket, harness } = waiter;
+    const [pid] = waiter.pids;
+    if (!wanted(harness)) return dismiss(socket);
     const before = waiters.get(pid);
-    waiters.set(pid, { socket, pids });
+    waiters.set(pid, waiter);
     // Claude Code starts one at every stop, and none of them ends by itself.
-    before?.socket.end('bye\n', () => before.socket.destroySoon());
+    if (before) dismiss(before.socket);
     socket.once('close', () => {
       if (waiters.get(pid)?.socket === socket) waiters.delete(pid);
     });
@@ -67,7 +79,7 @@ export function createWaiters({ alive, onWaiter }: WaitersOptions): Waiters {
       const hello = HELLO.exec(said);
       if (hello) {
         socket.setTimeout(0);
-        join(socket, [Number(hello[1]), Number(hello[2])]);
+        join({ socket, harness: hello[1]!, pids: [Number(hello[2]), Number(hello[3])] });
       } else if (said.includes('\n') || said.length > HELLO_BYTES) socket.destroy();
     });
   }

@@ -1,7 +1,8 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { waitCommand } from '../../src/hook/launcher.ts';
 import { installed, until, writtenCommands, type Installed, type Ran } from '../support/installed.ts';
 import { contextOf, fakeClaude, type FakeClaude } from '../support/sessions.ts';
 
@@ -9,7 +10,7 @@ import { contextOf, fakeClaude, type FakeClaude } from '../support/sessions.ts';
 let world: Installed;
 let command: string;
 beforeAll(() => {
-  world = installed();
+  world = installed({ name: "o'dd home" });
   const programs = join(world.home, 'programs');
   mkdirSync(programs);
   writeFileSync(join(programs, 'claude'), '#!/bin/sh\necho 2.1.332\n', { mode: 0o755 });
@@ -128,7 +129,6 @@ describe('a waiter', () => {
     for (const id of [low.id, busy, paused]) expect(states(id)).not.toContain('woke');
     expect(waiter.running()).toBe(true);
     world.json(['resume', address]);
-    send(address, 'at last');
     const { code, out } = await waiter.ended;
     expect([code, out.includes(busy), out.includes(paused), out.includes(low.id)]).toEqual([2, true, true, false]);
   });
@@ -231,6 +231,29 @@ describe('a waiter', () => {
   });
 });
 
+describe('a waiter goes home', () => {
+  it('when waking is switched off', async () => {
+    const { address, env } = await started();
+    const waiter = wait(env);
+    await connected(address);
+    world.json(['config', 'set', 'claude.push', 'off']);
+    expect(await waiter.ended).toEqual({ code: 0, out: '', err: '' });
+    expect(await wait(env).ended).toEqual({ code: 0, out: '', err: '' });
+    expect(send(address, 'nobody hears').seen).toBe('idle: at the next prompt');
+    world.json(['config', 'set', 'claude.push', 'wake']);
+  });
+
+  it('when AgentBus is taken out', async () => {
+    const { address, env } = await started();
+    const waiter = wait(env);
+    await connected(address);
+    const launcher = join(world.bus, 'bin', 'agentbus-wait');
+    renameSync(launcher, `${launcher}.away`);
+    expect(await waiter.ended).toEqual({ code: 0, out: '', err: '' });
+    renameSync(`${launcher}.away`, launcher);
+  });
+});
+
 describe('nobody waits', () => {
   const good = { CLAUDE_CODE_SESSION_ATTENDED: '1', CLAUDE_CODE_ENTRYPOINT: 'cli', CLAUDE_PID: String(process.pid) };
   it.each<[string, Record<string, string | undefined>]>([
@@ -254,7 +277,7 @@ describe('nobody waits', () => {
     const other = join(world.home, 'agentbus-wait');
     if (script !== null) writeFileSync(other, script, { mode: 0o755 });
     const kept = command;
-    command = command.replace(/^'[^']*'/, `'${script === null ? '/nowhere/agentbus-wait' : other}'`);
+    command = waitCommand(script === null ? '/nowhere/agentbus-wait' : other, 'claude');
     const ran = await wait(good).ended;
     command = kept;
     expect(ran).toEqual({ code: 0, out: '', err: '' });
