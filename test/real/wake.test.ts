@@ -184,7 +184,7 @@ describe.each(CLIS.filter((cli) => cli.harness === 'claude'))('$name', (cli) => 
   });
 });
 
-test('codex, steer: a high message reaches a turn that calls no tool', async () => {
+test('codex, steer: a high message enters the running turn, and a normal one waits', async () => {
   await wakingWorld(CODEX, 'steer');
   const model = world.model(CODEX);
   const tui = await openTui(world, CODEX);
