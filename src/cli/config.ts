@@ -3,17 +3,31 @@ import { defineCommand } from 'citty';
 import { AgentBusError } from '../core/errors.ts';
 import { agentbusHome, homePaths } from '../core/paths.ts';
 import { writePrivate } from '../daemon/private.ts';
-import { DEFAULTS, readSettings, withSetting } from '../daemon/settings.ts';
+import { DEFAULTS, readSettings, SETTINGS, withSetting, type Value } from '../daemon/settings.ts';
+import { findHarness } from '../harness/registry.ts';
 import { jsonArg, print, table, usageError } from './context.ts';
 
-function parseValue(key: string, text: string): boolean {
-  if (text === 'true' || text === 'false') return text === 'true';
-  throw new AgentBusError('AB-1003', `${key} takes true or false`, `for instance: agentbus config set ${key} false`);
+function parseValue(key: string, text: string): Value {
+  const { choices } = SETTINGS[key]!;
+  const value = choices.find((choice) => String(choice) === text);
+  if (value !== undefined) return value;
+  const words = choices.map(String);
+  throw new AgentBusError(
+    'AB-1003',
+    `${key} takes ${words.slice(0, -1).join(', ')} or ${words.at(-1)}`,
+    `for instance: agentbus config set ${key} ${words.at(-1)}`,
+  );
 }
 
 function known(key: string | undefined): string {
   if (key !== undefined && Object.hasOwn(DEFAULTS, key)) return key;
   throw new AgentBusError('AB-1003', `no such setting: ${String(key).slice(0, 60)}`, `settings are ${Object.keys(DEFAULTS).join(', ')}`);
+}
+
+/** Whether what install writes depends on the setting. */
+function changesEntries(key: string): boolean {
+  const [id = '', name] = key.split('.');
+  return name === 'push' && findHarness(id)?.install.waiters !== undefined;
 }
 
 export const configCommand = defineCommand({
@@ -49,6 +63,9 @@ export const configCommand = defineCommand({
     const value = parseValue(key, args.value ?? '');
     mkdirSync(paths.home, { recursive: true, mode: 0o700 });
     writePrivate(paths.config, withSetting(text, key, value));
-    print(args.json, { [key]: value }, () => `${key} = ${value}`);
+    const again = value !== values[key] && changesEntries(key);
+    print(args.json, { [key]: value, ...(again ? { reinstall: true } : {}) }, () =>
+      again ? `${key} = ${value}\nIt needs other hook entries: run \`agentbus install\`.` : `${key} = ${value}`,
+    );
   },
 });

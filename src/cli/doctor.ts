@@ -10,6 +10,7 @@ import { checkBus } from '../install/check-bus.ts';
 import { checkHarness } from '../install/check-harness.ts';
 import { createChecker, type Check, type Checker, type Level } from '../install/checks.ts';
 import { chooseHarnesses, commandOptions, harnessIds } from '../install/command.ts';
+import { checkWake } from './check-wake.ts';
 import { jsonArg, print } from './context.ts';
 
 interface Diagnosis {
@@ -76,7 +77,10 @@ export const doctorCommand = defineCommand({
       await checkDaemon(daemon, options.agentbusHome);
       checks.push(...daemon.checks);
     }
-    for (const harness of harnesses) checks.push(...(await checkHarness(harness, options, ids.length > 0)));
+    for (const harness of harnesses) {
+      checks.push(...(await checkHarness(harness, options, ids.length > 0)));
+      checks.push(...(await checkWake(harness, options)));
+    }
     const diagnosis = { verdict: verdictOf(checks), checks };
     print(args.json, diagnosis, describe);
     if (diagnosis.verdict === 'fail') process.exitCode = EXIT.failed;

@@ -139,6 +139,8 @@ export interface InstallSpec {
   configDir(home: string, env: Readonly<Record<string, string | undefined>>): string;
   /** The events to register for a version (`1.2.3`), or for an unknown one: the oldest common set. */
   registrations(version: string | null): HookRegistration[];
+  /** Entries beside them while `<id>.push` is on: programs that wait in the background and wake an idle session by their end. */
+  waiters?(version: string | null): HookRegistration[];
   format: 'claude' | 'codex';
 }
 
@@ -165,6 +167,8 @@ export interface Harness {
   pid(env: HandedEnv): number | null;
   /** Whether AGENTBUS_AGENT in the hook's environment is this session's own (Codex's shared daemon inherits another's). */
   trustsEnv(headless: boolean): boolean;
+  /** How an idle session can be woken: the words of the setting `<id>.push` beside `off`. */
+  push: readonly string[];
   evidence: Evidence;
   /** Undoes what the harness does to our text at a place, for comparison with the frame. */
   unescape?(text: string): string;

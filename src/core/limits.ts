@@ -13,6 +13,7 @@ export const LIMITS = {
   midTurnBytesPerTurn: 20_000,
   stopExtensionsPerPrompt: 10,
   showsWithoutProof: 2,
+  wakeOutstanding: 5 * 60_000,
   maxHops: 25,
   pairPerMinute: 30,
   silentSlot: 24 * 3600_000,

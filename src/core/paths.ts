@@ -11,6 +11,7 @@ export interface HomePaths {
   bin: string;
   hookLauncher: string;
   mcpLauncher: string;
+  waitLauncher: string;
   run: string;
   log: string;
   config: string;
@@ -40,6 +41,7 @@ export function homePaths(home: string): HomePaths {
     bin: join(home, 'bin'),
     hookLauncher: join(home, 'bin', 'agentbus-hook'),
     mcpLauncher: join(home, 'bin', 'agentbus-mcp'),
+    waitLauncher: join(home, 'bin', 'agentbus-wait'),
     run: join(home, 'run'),
     log: join(home, 'log'),
     config: join(home, 'config.toml'),
@@ -82,6 +84,11 @@ export function hookSocket(home: string, harness: string): string {
 /** The relay's socket: one JSON header, then the payload. */
 export function relaySocket(home: string): string {
   return join(socketDir(home), 'relay.sock');
+}
+
+/** Where waiters of idle sessions wait: one line in, the wake line out. */
+export function wakeSocket(home: string): string {
+  return join(socketDir(home), 'wake.sock');
 }
 
 /** HTTP with the local token. */

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
 import { isAlive } from '../core/alive.ts';
 import { formatAddress, parseAddress, toSegment } from '../core/address.ts';
@@ -17,6 +18,8 @@ import { holds, WORKSPACE } from './identity.ts';
 import { programHarness } from './programs.ts';
 import { settingsReader } from './settings.ts';
 import { countUsage } from './tasks.ts';
+import { createWaiters, type Waiters } from './waiters.ts';
+import { createWaker, type Waker } from './wake.ts';
 
 /** Everything a daemon holds: the store, the link to the hub, and the timers between hook calls. */
 export interface Bus extends HookContext {
@@ -24,6 +27,8 @@ export interface Bus extends HookContext {
   pump: Pump;
   device: Device;
   person: string;
+  waiters: Waiters;
+  waker: Waker;
   /** Makes sure that the hub knows the address before something is sent from or to it. */
   announce(address: string): Promise<void>;
   /** The inbox tool returned these to an instance; they count as read at its next event or call. */
@@ -47,6 +52,9 @@ const SWEEP = 30_000;
 const HOUR = 3_600_000;
 // A queued message that has to wait is looked at no more often than this.
 const RETRY_LEAST = 250;
+// What arrives together wakes once; and a session that starts may be about to take a prompt by itself.
+const WAKE_DELAY = 250;
+const WAKE_DELAY_AT_START = 2_000;
 // Further looks at a record after the first one at the end of a turn, each after the one before.
 const LATER = [350, 1_500, 3_000, 10_000];
 
@@ -92,6 +100,7 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     now,
     onMessage(address) {
       waiting.get(address)?.forEach((callback) => callback());
+      wakeLater(address, WAKE_DELAY);
       scheduleUpkeep();
     },
     log,
@@ -108,6 +117,10 @@ export async function openBus(options: BusOptions): Promise<Bus> {
       });
   }
   const unwatch = link.watch(runPump);
+
+  function wakeLater(address: string, delay: number): void {
+    once(`wake ${address}`, delay, () => waker.consider(address));
+  }
 
   async function announce(address: string): Promise<void> {
     const agent = store.agent(address);
@@ -159,6 +172,7 @@ export async function openBus(options: BusOptions): Promise<Bus> {
         // A loaded machine writes late: only the last look at an ended session is final.
         const last = attempt >= LATER.length;
         store.mark(() => settle(context, harness, instance, instance.state === 'ended' && last ? 'ended' : 'live'));
+        wakeLater(instance.address, WAKE_DELAY);
         if (!last && store.openOffers(id).length > 0) context.settleLater(id, LATER[attempt]!, attempt + 1);
         runPump();
       });
@@ -175,10 +189,21 @@ export async function openBus(options: BusOptions): Promise<Bus> {
         if (!announced.has(instance.address))
           void announce(instance.address).catch((error: unknown) => log('announce failed', { error: String(error) }));
         once('records', RECORD_DELAY, runPump);
+        if (instance.state === 'idle') wakeLater(instance.address, WAKE_DELAY_AT_START);
         if (store.openOffers(instance.id).length > 0) once('sweep', SWEEP, upkeep);
       });
     },
   };
+
+  const waiters = createWaiters({
+    alive: isAlive,
+    // A session whose hooks were taken out would start a turn that shows nothing.
+    wanted: (harness) => context.settings().push(harness) !== 'off' && existsSync(paths.waitLauncher),
+    onWaiter(pid) {
+      for (const { pid: other, address } of store.liveInstances()) if (other === pid) wakeLater(address, WAKE_DELAY_AT_START);
+    },
+  });
+  const waker = createWaker(context, waiters, log);
 
   /** Looks after what no event will: offers of sessions that fell silent, and messages whose time is over. */
   function upkeep(): void {
@@ -219,6 +244,8 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     pump,
     device,
     person,
+    waiters,
+    waker,
     announce,
     returned(instance, seqs) {
       const set = pending.get(instance) ?? new Set();
@@ -239,6 +266,7 @@ export async function openBus(options: BusOptions): Promise<Bus> {
       closed = true;
       for (const timer of timers.values()) clearTimeout(timer);
       unwatch();
+      waiters.close();
       await pump.run().catch(() => {});
       store.close();
       await hubStore.close();

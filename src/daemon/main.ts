@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, s
 import { dirname, join } from 'node:path';
 import { pino, destination } from 'pino';
 import { HANDED_VARIABLES, type HandedEnv } from '../core/handed.ts';
-import { agentbusHome, controlSocket, homePaths, hookSocket, relaySocket, socketDir, type HomePaths } from '../core/paths.ts';
+import { agentbusHome, controlSocket, homePaths, hookSocket, relaySocket, socketDir, wakeSocket, type HomePaths } from '../core/paths.ts';
 import { record } from '../core/payload.ts';
 import { VERSION } from '../core/version.ts';
 import { findHarness, HARNESSES } from '../harness/registry.ts';
@@ -82,6 +82,7 @@ async function openSockets(home: string, bus: Bus, log: Log, token: string, stop
     answer: ([header, payload]) =>
       answer(String(header!['harness']), payload!, header!['event'] === 'SessionStart' ? handedOf(header!['env']) : null, 'relay'),
   });
+  await bus.waiters.listen(fresh(wakeSocket(home)));
   await listenControl(fresh(controlSocket(home)), { bus, token, started: Date.now(), stop });
 }
 

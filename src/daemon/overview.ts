@@ -17,6 +17,7 @@ export function setPaused(bus: Bus, who: CallerIdentity, typed: string | undefin
           bus.store.agents().map((agent) => agent.address),
         );
   bus.store.mark(() => bus.store.setMeta(pausedKey(address), paused ? '1' : ''));
+  if (!paused) bus.waker.consider(address);
   return { address, paused };
 }
 

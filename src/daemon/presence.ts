@@ -1,4 +1,5 @@
-import { TYPES } from '../core/envelope.ts';
+import { priorityRank, TYPES, type Priority } from '../core/envelope.ts';
+import type { Harness } from '../core/harness.ts';
 import { findHarness } from '../harness/registry.ts';
 import type { AgentRow, InstanceRow } from '../store/contract.ts';
 import { redact } from '../record/redact.ts';
@@ -13,7 +14,7 @@ export interface AgentView {
   harness: string | null;
   title: string;
   presence: Presence;
-  /** What can reach it without its person: prompt, post-tool, stop. */
+  /** What can reach it without its person: prompt, post-tool, stop, and `wake` where that works right now. */
   badges: string[];
   unread: number;
   /** ISO time, null for who was never there. */
@@ -34,6 +35,11 @@ export function presenceOf(bus: Bus, address: string): Presence {
   return !holder || holder.state === 'ended' ? 'offline' : holder.state;
 }
 
+function badgesOf(bus: Bus, harness: Harness, live: InstanceRow | null): string[] {
+  const places = Object.keys(harness.inject).filter((place) => place !== 'session-start');
+  return live && !live.headless && bus.waker.reaches(live) ? [...places, 'wake'] : places;
+}
+
 export function viewAgent(bus: Bus, agent: AgentRow): AgentView {
   const holder = bus.store.lastHolder(agent.address);
   const harness = agent.harness === null ? null : findHarness(agent.harness);
@@ -43,7 +49,7 @@ export function viewAgent(bus: Bus, agent: AgentRow): AgentView {
     harness: agent.harness,
     title: harness?.title ?? (agent.kind === 'person' ? 'you' : ''),
     presence: presenceOf(bus, agent.address),
-    badges: harness ? Object.keys(harness.inject).filter((place) => place !== 'session-start') : [],
+    badges: harness ? badgesOf(bus, harness, liveHolder(bus, agent.address)) : [],
     unread: bus.store.unreadCount(agent.address, bus.now()),
     lastSeen: holder ? new Date(holder.seenAt).toISOString() : null,
     cwd: holder?.cwd ? redact(holder.cwd) : null,
@@ -68,7 +74,7 @@ export function ago(milliseconds: number): string {
 }
 
 /** When a message will be seen, in words: by its priority and the recipient's state. */
-export function seenWhen(bus: Bus, address: string, priority: string, type: string): string {
+export function seenWhen(bus: Bus, address: string, priority: Priority, type: string): string {
   const presence = presenceOf(bus, address);
   if (presence === 'person') return 'person: when they run `agentbus inbox`';
   const holder = bus.store.lastHolder(address);
@@ -77,7 +83,10 @@ export function seenWhen(bus: Bus, address: string, priority: string, type: stri
     const unread = bus.store.unreadCount(address, bus.now());
     return `offline: queued, ${unread} unread${holder ? `, last seen ${ago(bus.now() - holder.seenAt)}` : ''}`;
   }
-  if (presence === 'idle') return 'idle: at the next prompt';
+  if (presence === 'idle') {
+    const woken = holder !== null && bus.waker.wakes(holder, priorityRank(priority));
+    return woken ? 'idle: it is woken for it' : 'idle: at the next prompt';
+  }
   const urgent = priority === 'high' || priority === 'urgent';
   const midTurn = urgent && harness?.inject['post-tool'] !== undefined;
   const atStop = (urgent || type === TYPES.taskRequest) && harness?.inject.stop !== undefined && bus.settings().stopInject(harness.id);

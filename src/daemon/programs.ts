@@ -26,6 +26,7 @@ export function programHarness(id: string, pid: number | null = null): Harness {
     parse: () => null,
     isMachinePrompt: () => false,
     inject: { prompt: point, 'post-tool': point, stop: point },
+    push: [],
     headless: () => false,
     pid: () => pid,
     trustsEnv: () => true,

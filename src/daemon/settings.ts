@@ -4,14 +4,29 @@ import { AgentBusError } from '../core/errors.ts';
 import { record } from '../core/payload.ts';
 import { HARNESSES } from '../harness/registry.ts';
 
-/** What a person can set in `$AGENTBUS_HOME/config.toml`, as `<harness>.<name>`. */
-export type Values = Record<string, boolean>;
+/** What a person can set in `$AGENTBUS_HOME/config.toml`, as `<harness>.<name>`: a boolean, or one word of a list. */
+export type Value = boolean | string;
+export type Values = Record<string, Value>;
 
-export const DEFAULTS: Readonly<Values> = Object.fromEntries(HARNESSES.map(({ id }) => [`${id}.stop_inject`, true]));
+export interface Setting {
+  default: Value;
+  choices: readonly Value[];
+}
+
+export const SETTINGS: Readonly<Record<string, Setting>> = Object.fromEntries(
+  HARNESSES.flatMap(({ id, push }): [string, Setting][] => [
+    [`${id}.stop_inject`, { default: true, choices: [true, false] }],
+    [`${id}.push`, { default: 'off', choices: ['off', ...push] }],
+  ]),
+);
+
+export const DEFAULTS: Readonly<Values> = Object.fromEntries(Object.entries(SETTINGS).map(([key, setting]) => [key, setting.default]));
 
 export interface Settings {
   /** `<harness>.stop_inject`: whether a message may extend a stop of this harness. */
   stopInject(harness: string): boolean;
+  /** `<harness>.push`: how an idle session of this harness is woken; `off`: it is not. */
+  push(harness: string): string;
 }
 
 /** The known settings of a config text. Throws AB-1003 for text that is no TOML. */
@@ -24,21 +39,21 @@ export function readSettings(text: string): Values {
     throw new AgentBusError('AB-1003', `config.toml can't be read: ${what}`, 'mend it, or remove it to have the defaults');
   }
   return Object.fromEntries(
-    Object.keys(DEFAULTS).flatMap((key) => {
+    Object.entries(SETTINGS).flatMap(([key, { choices }]) => {
       const [table = '', name = ''] = key.split('.');
-      const value = record(tables[table])[name];
-      return typeof value === 'boolean' ? [[key, value]] : [];
+      const value = choices.find((choice) => choice === record(tables[table])[name]);
+      return value === undefined ? [] : [[key, value]];
     }),
   );
 }
 
 /** The text with one setting changed; everything else in it stays. Throws AB-1003. */
-export function withSetting(text: string, key: string, value: boolean): string {
+export function withSetting(text: string, key: string, value: Value): string {
   readSettings(text);
   const [table = '', name = ''] = key.split('.');
   const lines = text === '' ? [] : text.replace(/\n$/, '').split('\n');
   const header = lines.findIndex((line) => line.trim() === `[${table}]`);
-  const line = `${name} = ${value}`;
+  const line = `${name} = ${JSON.stringify(value)}`;
   if (header < 0) lines.push(...(lines.length > 0 ? [''] : []), `[${table}]`, line);
   else {
     const end = lines.findIndex((other, at) => at > header && other.trimStart().startsWith('['));
@@ -77,6 +92,9 @@ export function settingsReader(file: string, onProblem: (message: string) => voi
         onProblem(error instanceof Error ? error.message : String(error));
       }
     }
-    return { stopInject: (harness) => values[`${harness}.stop_inject`] ?? true };
+    return {
+      stopInject: (harness) => values[`${harness}.stop_inject`] !== false,
+      push: (harness) => String(values[`${harness}.push`] ?? 'off'),
+    };
   };
 }

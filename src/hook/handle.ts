@@ -89,6 +89,8 @@ export function progressed(instance: InstanceRow, event: HookEvent, human: boole
   } else if (event.kind === 'post-tool' || event.kind === 'post-tool-failure') next.state = 'busy';
   else if (event.kind === 'stop' || event.kind === 'stop-failure' || event.kind === 'interrupt') next.state = 'idle';
   else if (event.kind === 'session-end') Object.assign(next, { state: 'ended', endedAt: now, endReason: event.reason });
+  // Whoever interrupts a turn wants quiet: nothing of ours starts or extends one before the next human prompt.
+  if (event.kind === 'interrupt') next.stopTotal = LIMITS.stopExtensionsPerPrompt;
   return next;
 }
 
@@ -105,7 +107,8 @@ function placeOf(context: HookContext, instance: InstanceRow, event: HookEvent, 
   };
 }
 
-function candidates(context: HookContext, recipient: string): InboxRow[] {
+/** The messages that may be shown to a recipient now: those of the first conversations, in their order. */
+export function candidates(context: HookContext, recipient: string): InboxRow[] {
   const now = context.now();
   const rows = context.store.showable(recipient, now, CANDIDATES);
   const conversations = [...new Set(rows.map((row) => row.conversation))];

@@ -55,7 +55,8 @@ function complaint(proof: Proof, run: HookRun, launcher: string): [what: string,
 export async function checkHooks(checker: Checker, harness: Harness, seen: Inspection, options: InstallOptions): Promise<void> {
   const { hookLauncher } = homePaths(options.agentbusHome);
   const fast = readLauncher(hookLauncher)?.nc != null;
-  for (const hook of seen.hooks) {
+  // A waiter answers nothing; it ends at once when run like this.
+  for (const hook of seen.hooks.filter(({ kind }) => kind === 'hook')) {
     const timeout = (hook.timeout ?? PATIENCE) * 1_000;
     const { command, event } = hook;
     const run = { harness: harness.id, event, command, env: bareEnv(options.env), cwd: process.cwd(), timeout, ...mannersOf(harness) };

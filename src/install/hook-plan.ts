@@ -1,13 +1,17 @@
 // What has to happen to one event's groups, as decisions on parsed values: JSON and TOML carry them out.
 // In Codex a group's place is part of its trust, so there nothing may move.
 import { isDeepStrictEqual } from 'node:util';
-import { isOurCommand } from './words.ts';
+import { ownKind, type OwnKind } from './words.ts';
 
 export interface Handler {
   type: 'command';
   command: string;
   timeout: number;
   async?: true;
+  /** Claude Code: runs in the background, and wakes the session when it ends with 2. */
+  asyncRewake?: true;
+  rewakeMessage?: string;
+  rewakeSummary?: string;
 }
 
 export interface Group {
@@ -42,13 +46,18 @@ export function isTable(value: unknown): value is Value {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-export function findOurs(groups: unknown): Place[] {
+/** Our entries of one kind, or all of them. */
+export function findOurs(groups: unknown, kind: OwnKind | null = null): Place[] {
   const places: Place[] = [];
+  const isOurs = (handler: Value): boolean => {
+    const own = ownKind(handler['command']);
+    return own !== null && (kind === null || own === kind);
+  };
   for (const [group, value] of (Array.isArray(groups) ? groups : []).entries()) {
     if (!isTable(value)) continue;
-    if (isOurCommand(value['command'])) places.push({ group, handler: null, sole: true });
+    if (isOurs(value)) places.push({ group, handler: null, sole: true });
     const handlers = Array.isArray(value['hooks']) ? (value['hooks'] as unknown[]) : [];
-    const ours = handlers.flatMap((handler, at) => (isTable(handler) && isOurCommand(handler['command']) ? [at] : []));
+    const ours = handlers.flatMap((handler, at) => (isTable(handler) && isOurs(handler) ? [at] : []));
     // In a group of nothing but ours, the first stands for the group.
     for (const handler of ours) places.push({ group, handler, sole: ours.length === handlers.length && handler === 0 });
   }
@@ -69,14 +78,15 @@ function matchesAll(group: unknown): boolean {
   return matcher === undefined || matcher === '' || matcher === '*';
 }
 
-function isCurrent(handler: unknown, wanted: Handler): boolean {
+/** Whether an entry is what install would write; what else stands in it is a person's. */
+export function isCurrent(handler: unknown, wanted: Handler): boolean {
   if (!isTable(handler)) return false;
-  const { type, command, timeout, async } = handler;
-  return type === wanted.type && command === wanted.command && timeout === wanted.timeout && (async ?? false) === (wanted.async ?? false);
+  const keys = ['type', 'command', 'timeout', 'async', 'asyncRewake', 'rewakeMessage', 'rewakeSummary'] as const;
+  return keys.every((key) => (handler[key] ?? false) === (wanted[key] ?? false));
 }
 
 /**
- * Makes `wanted` the one entry of ours for an event (null: none). `positional`: groups keep their places.
+ * Makes `wanted` the one entry of ours of its kind for an event (null: none). `positional`: groups keep their places.
  * `inert` are the places that an earlier uninstall left empty for us.
  */
 export function planEvent(
@@ -85,9 +95,10 @@ export function planEvent(
   matcher: boolean,
   positional: boolean,
   inert: readonly number[],
+  kind: OwnKind = 'hook',
 ): EventPlan {
   const plan: EventPlan = { actions: [], inert: [] };
-  const places = findOurs(groups);
+  const places = findOurs(groups, kind);
   const keeper = wanted && places.find((place) => place.sole || (place.handler !== null && matchesAll(groups[place.group])));
   let length = groups.length;
   const drop = (place: Place): void => {

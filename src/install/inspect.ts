@@ -4,7 +4,7 @@ import type { Harness } from '../core/harness.ts';
 import { homePaths } from '../core/paths.ts';
 import { trustOf } from './codex-trust.ts';
 import { detectVersion } from './detect.ts';
-import { findOurs, isTable } from './hook-plan.ts';
+import { findOurs, isCurrent, isTable } from './hook-plan.ts';
 import { invalidEntries } from './invalid.ts';
 import { readSnapshot } from './files.ts';
 import { readConfig } from './loaded.ts';
@@ -15,9 +15,11 @@ import { claudeSilencers, codexSilencers, type Silencer } from './silencers.ts';
 import { decodeFile } from './text.ts';
 import { tomlEvents } from './toml-hooks.ts';
 import type { TrustEntry } from './trust.ts';
+import { ownKind, type OwnKind } from './words.ts';
 
 export interface InstalledHook {
   event: string;
+  kind: OwnKind;
   path: string;
   /** The command as it stands in the config; doctor runs it. */
   command: string;
@@ -75,17 +77,17 @@ export function hookFiles(harness: Harness, place: Place): string[] {
 /** What of ours is in a harness's configs at a place, and what keeps it from working. Changes nothing. */
 export async function inspectHarness(harness: Harness, options: InstallOptions): Promise<Inspection> {
   const version = await detectVersion(harness, options.env);
-  const { hookLauncher, mcpLauncher } = homePaths(options.agentbusHome);
+  const { mcpLauncher } = homePaths(options.agentbusHome);
   const problems: ErrorJson[] = [];
   const reads = targetsOf(harness, options).map((target) => readTarget(target, problems));
-  const wanted = wantedHooks(harness, version, hookLauncher);
+  const wanted = wantedHooks(harness, version, options.agentbusHome);
   const hooks = reads.flatMap((read) =>
     hooksOf(read).map(({ event, handler }): InstalledHook => {
-      const want = wanted.find((candidate) => candidate.event === event)?.handler;
       const { command, timeout } = handler as { command: string; timeout?: unknown };
-      const current =
-        want !== undefined && command === want.command && timeout === want.timeout && (handler['async'] ?? false) === (want.async ?? false);
-      return { event, path: read.target.path, command, timeout: typeof timeout === 'number' ? timeout : null, current };
+      const kind = ownKind(command) ?? 'hook';
+      const want = wanted.find((candidate) => candidate.event === event && candidate.kind === kind)?.handler;
+      const current = want !== undefined && isCurrent({ type: 'command', ...handler }, want);
+      return { event, kind, path: read.target.path, command, timeout: typeof timeout === 'number' ? timeout : null, current };
     }),
   );
   const own = reads.filter(({ target }) => target.kind !== 'codex-trust');
@@ -95,7 +97,9 @@ export async function inspectHarness(harness: Harness, options: InstallOptions):
     version,
     files: own.map(({ target }) => target.path),
     hooks,
-    missing: wanted.map(({ event }) => event).filter((event) => !hooks.some((hook) => hook.event === event)),
+    missing: wanted
+      .filter(({ event, kind }) => !hooks.some((hook) => hook.event === event && hook.kind === kind))
+      .map(({ event, kind }) => (kind === 'hook' ? event : `${event} (${kind})`)),
     mcp: mcpOf(own, mcpLauncher, harness.id),
     trust: harness.install.format === 'codex' ? trustIn(reads, options) : null,
     silenced: silencersOf(harness, reads, options),

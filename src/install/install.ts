@@ -73,7 +73,7 @@ function planHarness(harness: Harness, options: InstallOptions, version: string 
   const receipt = readReceipt(paths.receipts, harness.id, options);
   const files = targetsOf(harness, options).map((target) => loadFile(target, receipt));
   const wanted: WantedState = {
-    hooks: wantedHooks(harness, version, paths.hookLauncher),
+    hooks: wantedHooks(harness, version, options.agentbusHome),
     mcp:
       options.mcp === false
         ? null

@@ -9,6 +9,9 @@ interface Rules {
   positional: boolean;
 }
 
+// The hook first: its group then stands before the waiter's.
+const KINDS = ['hook', 'waiter'] as const;
+
 function at(value: unknown, path: JsonPath): unknown {
   return path.reduce<unknown>((inner, key) => (inner as Record<string | number, unknown> | undefined)?.[key], value);
 }
@@ -50,12 +53,13 @@ export function planJsonHooks(
   const notes: string[] = [];
   let next = draft;
   const events = new Set([...Object.keys(hooks).filter((event) => findOurs(hooks[event]).length > 0), ...wanted.map(({ event }) => event)]);
-  for (const event of events) {
-    const groups = Object.hasOwn(hooks, event) ? hooks[event] : [];
-    if (!Array.isArray(groups)) throw unreadable(file, `"hooks.${event}" is not a list`);
-    const handler = wanted.find((want) => want.event === event)?.handler ?? null;
-    const plan = planEvent(groups, handler, rules.matcher, rules.positional, memory.inert[event] ?? []);
+  for (const [event, kind] of [...events].flatMap((name) => KINDS.map((each) => [name, each] as const))) {
     const path = ['hooks', event];
+    const groups = at(readJson(next.text, file), path) ?? [];
+    if (!Array.isArray(groups)) throw unreadable(file, `"hooks.${event}" is not a list`);
+    const handler = wanted.find((want) => want.event === event && want.kind === kind)?.handler ?? null;
+    if (kind === 'waiter' && handler === null && findOurs(groups, kind).length === 0) continue;
+    const plan = planEvent(groups, handler, rules.matcher, rules.positional, memory.inert[event] ?? [], kind);
     if (!removing) noteContainers(memory, readJson(next.text, file), path);
     for (const action of plan.actions) {
       if (action.do === 'append') next = splice(next, appendJson(next.text, path, action.value));

@@ -1,11 +1,11 @@
-// The two shell launchers that configs point at. Their paths never change, so an upgrade rewrites these, not the configs.
+// The shell launchers that configs point at. Their paths never change, so an upgrade rewrites these, not the configs.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { homePaths, socketDir, socketPathLimit } from '../core/paths.ts';
-import { renderHookLauncher, renderMcpLauncher } from '../hook/launcher.ts';
+import { renderHookLauncher, renderMcpLauncher, renderWaitLauncher } from '../hook/launcher.ts';
 import { writeOwnFile } from './files.ts';
 import type { Env, InstallOptions } from './options.ts';
 import { programsNamed } from './detect.ts';
@@ -17,6 +17,7 @@ export function staleLaunchers(options: InstallOptions): { path: string; content
   const all = [
     { path: paths.hookLauncher, content: renderHookLauncher({ home, sockets: socketDir(home), node, dist, nc }) },
     { path: paths.mcpLauncher, content: renderMcpLauncher({ home, node, dist }) },
+    { path: paths.waitLauncher, content: renderWaitLauncher({ home, sockets: socketDir(home), nc }) },
   ];
   return all.flatMap((launcher) => {
     const stat = statSync(launcher.path, { throwIfNoEntry: false });
@@ -25,7 +26,7 @@ export function staleLaunchers(options: InstallOptions): { path: string; content
   });
 }
 
-/** Writes both launchers where they changed; gives the paths written. */
+/** Writes the launchers where they changed; gives the paths written. */
 export function writeLaunchers(options: InstallOptions): string[] {
   return staleLaunchers(options).map(({ path, content }) => {
     writeOwnFile(path, content, 0o755);

@@ -1,9 +1,12 @@
 // The files that install edits, and what it wants in them. Everything here is text in, text out.
 import { isDeepStrictEqual } from 'node:util';
 import type { Harness } from '../core/harness.ts';
-import { hookCommand } from '../hook/launcher.ts';
+import { homePaths } from '../core/paths.ts';
+import { settingsReader } from '../daemon/settings.ts';
+import { hookCommand, waitCommand } from '../hook/launcher.ts';
 import type { Handler } from './hook-plan.ts';
 import type { Draft } from './text.ts';
+import type { OwnKind } from './words.ts';
 
 /** `codex-trust`: the user's config.toml, which holds the trust of a project's hooks. */
 export type FileKind = 'claude-settings' | 'claude-mcp' | 'codex-hooks' | 'codex-config' | 'codex-trust';
@@ -14,6 +17,7 @@ export function isToml(kind: FileKind): boolean {
 
 export interface Wanted {
   event: string;
+  kind: OwnKind;
   handler: Handler;
 }
 
@@ -50,13 +54,26 @@ export function emptyMemory(): Memory {
   return { containers: [], known: null, allow: [], trust: [], inert: {} };
 }
 
-/** The hooks that a harness version gets, as its config spells them. */
-export function wantedHooks(harness: Harness, version: string | null, launcher: string): Wanted[] {
-  return harness.install.registrations(version).map(({ event, timeout, async }) => {
-    const handler: Handler = { type: 'command', command: hookCommand(launcher, harness.id, event, harness.install.shell), timeout };
-    return { event, handler: async ? { ...handler, async: true } : handler };
+/** The entries that a harness version gets, as its config spells them; a waiter's only while `<harness>.push` is on. */
+export function wantedHooks({ id, install }: Harness, version: string | null, agentbusHome: string): Wanted[] {
+  const { hookLauncher, waitLauncher, config } = homePaths(agentbusHome);
+  const hooks = install.registrations(version).map(({ event, timeout, async }): Wanted => {
+    const handler: Handler = { type: 'command', command: hookCommand(hookLauncher, id, event, install.shell), timeout };
+    return { event, kind: 'hook', handler: async ? { ...handler, async: true } : handler };
   });
+  const push = settingsReader(config, () => undefined)().push(id);
+  const waiters = push === 'off' ? [] : (install.waiters?.(version) ?? []);
+  return [
+    ...hooks,
+    ...waiters.map(({ event, timeout }): Wanted => {
+      const command = waitCommand(waitLauncher, id);
+      return { event, kind: 'waiter', handler: { type: 'command', command, timeout, asyncRewake: true, ...REWAKE } };
+    }),
+  ];
 }
+
+/** What Claude Code puts around the waiter's line; without them it names the whole command. */
+const REWAKE = { rewakeMessage: 'Automatic notice.', rewakeSummary: 'A message arrived on AgentBus.' };
 
 export function same(a: unknown, b: unknown): boolean {
   return isDeepStrictEqual(a, b);

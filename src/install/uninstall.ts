@@ -127,7 +127,7 @@ function planAll(harness: Harness, options: InstallOptions): { removals: Removal
   const launchers =
     byHand || installedElsewhere(paths.receipts, harness.id, options)
       ? []
-      : [paths.hookLauncher, paths.mcpLauncher].filter((path) => existsSync(path));
+      : [paths.hookLauncher, paths.mcpLauncher, paths.waitLauncher].filter((path) => existsSync(path));
   const notes = removals.flatMap((removal) => removal.notes);
   return {
     removals,

@@ -1,7 +1,7 @@
 // Whose entry a command is gets decided by its words alone. Markers are dropped by the CLIs' own
 // rewriting of their files, and a substring search takes a user's script that mentions us for ours.
 import { basename } from 'node:path';
-import { hookCommand, QUIET } from '../hook/launcher.ts';
+import { hookCommand, QUIET, WAKING } from '../hook/launcher.ts';
 
 const NAME = /^[A-Za-z][A-Za-z0-9-]*$/;
 const WRAPPER = splitWords(hookCommand('/x', 'x', 'X', 'any'))?.slice(0, 3) ?? [];
@@ -55,19 +55,29 @@ function wrapped(words: readonly string[]): boolean {
 
 /** The words of a command, without what makes it fail-open in sh. */
 function ownWords(command: string): string[] | null {
-  const words = splitWords(command.endsWith(QUIET) ? command.slice(0, -QUIET.length) : command);
+  const tail = [QUIET, WAKING].find((end) => command.endsWith(end)) ?? '';
+  const words = splitWords(command.slice(0, command.length - tail.length));
   return words && wrapped(words) ? words.slice(3) : words;
 }
 
-/** Whether a hook's command is one that some version of install wrote, or that a person wrote in its place. */
-export function isOurCommand(command: unknown): boolean {
-  if (typeof command !== 'string') return false;
+/** What a hook's command of ours does; each event has at most one entry of either kind. */
+export type OwnKind = 'hook' | 'waiter';
+
+/** The kind of a command that some version of install wrote, or that a person wrote in its place; else null. */
+export function ownKind(command: unknown): OwnKind | null {
+  if (typeof command !== 'string') return null;
   const words = ownWords(command);
-  if (!words) return false;
+  if (!words) return null;
   const [program = '', ...rest] = words;
-  if (!rest.every((word) => NAME.test(word))) return false;
-  if (basename(program) === 'agentbus-hook') return rest.length === 2;
-  return basename(program) === 'agentbus' && rest[0] === 'hook' && (rest.length === 2 || rest.length === 3);
+  if (!rest.every((word) => NAME.test(word))) return null;
+  const name = basename(program);
+  if (name === 'agentbus-wait') return rest.length === 1 ? 'waiter' : null;
+  if (name === 'agentbus-hook') return rest.length === 2 ? 'hook' : null;
+  return name === 'agentbus' && rest[0] === 'hook' && (rest.length === 2 || rest.length === 3) ? 'hook' : null;
+}
+
+export function isOurCommand(command: unknown): boolean {
+  return ownKind(command) !== null;
 }
 
 /** The program that a command of ours calls, behind its wrapper; null when it is none of ours. */

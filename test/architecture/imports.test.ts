@@ -34,6 +34,10 @@ const EXCEPTIONS: readonly [from: string, to: string][] = [
   // What the installer writes down is the launcher, which belongs to the hook.
   ['src/install/', 'src/hook/launcher.ts'],
   ['src/install/', 'src/hook/probe.ts'],
+  // Where a CLI's program is, the installer knows.
+  ['src/daemon/codex-push.ts', 'src/install/detect.ts'],
+  // Which entries there are depends on a setting.
+  ['src/install/plan.ts', 'src/daemon/settings.ts'],
 ];
 
 const describe = ({ from, to }: Import): string => `${from} -> ${to}`;

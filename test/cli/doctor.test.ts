@@ -205,6 +205,24 @@ describe('what is broken is named', () => {
     expect(faults).toContain('fail Codex Stop: "Shell ready" stands around the answer, which the harness then cannot read');
   });
 
+  it('waking that is switched on, and what it lacks', () => {
+    const config = file('.agentbus/config.toml');
+    writeFileSync(config, '[claude]\npush = "wake"\n[codex]\npush = "steer"\n');
+    const before = diagnose();
+    expect(before.faults).toContain('warn Claude Code: no hook for SessionStart (waiter), Stop (waiter)');
+    expect(before.faults).toContainEqual(expect.stringMatching(/^warn Codex: its own daemon does not answer at .*control\.sock/));
+    world.agentbus(['install', '--harness', 'claude'], { PATH: path });
+    const after = diagnose('--harness', 'claude');
+    expect(after.faults).toEqual(nc ? [] : [expect.stringContaining('nc'), expect.stringContaining('without nc nothing waits')]);
+    rmSync(file('.agentbus/bin/agentbus-wait'));
+    expect(diagnose('--harness', 'claude').faults).toContain(`fail Claude Code: the waiter ${file('.agentbus/bin/agentbus-wait')} is gone`);
+    writeFileSync(config, '[codex]\npush = "queue"\n');
+    const off = diagnose();
+    expect(off.faults).toContain('warn Claude Code: not as this version writes it: SessionStart, Stop');
+    expect(off.checks.map(({ what }) => what)).toContain(`Codex: \`codex queue\` is that of ${file('programs/codex')}`);
+    rmSync(config);
+  });
+
   it('a broken config, and an entry of another that takes the file with it', () => {
     writeFileSync(file('.claude.json'), '{ oops');
     edit('.claude/settings.json', (text) => text.replace('"hooks": {', '"hooks": { "PreToolUse": [{ "matcher": {}, "hooks": [] }],'));

@@ -117,10 +117,18 @@ describe('settings', () => {
     expect(readFileSync(file, 'utf8')).toBe('# mine\n[other]\nkey = "kept" # here\n\n[claude]\nstop_inject = false\n');
     world.json(['config', 'set', 'claude.stop_inject', 'true']);
     expect(readFileSync(file, 'utf8')).toContain('[claude]\nstop_inject = true\n');
-    expect(world.json(['config', 'list'])).toEqual({ 'claude.stop_inject': true, 'codex.stop_inject': true });
+    expect(world.json(['config', 'list'])).toEqual({
+      'claude.stop_inject': true,
+      'claude.push': 'off',
+      'codex.stop_inject': true,
+      'codex.push': 'off',
+    });
     for (const words of [
       ['config', 'set', 'claude.colour', 'red'],
       ['config', 'set', 'claude.stop_inject', 'maybe'],
+      ['config', 'set', 'claude.stop_inject', 'off'],
+      ['config', 'set', 'claude.push', 'queue'],
+      ['config', 'set', 'claude.push', 'true'],
       ['config', 'get', 'nothing'],
     ]) {
       expect(world.agentbus(words)).toMatchObject({ code: 2, err: expect.stringContaining('AB-1003') as string });
@@ -128,6 +136,27 @@ describe('settings', () => {
     writeFileSync(file, 'not toml [');
     expect(world.agentbus(['config', 'set', 'claude.stop_inject', 'false']).err).toContain('AB-1003');
     expect(readFileSync(file, 'utf8')).toBe('not toml [');
+  });
+});
+
+describe('waking', () => {
+  it('is one word of a list, and says when the entries have to change', () => {
+    const file = `${world.bus}/config.toml`;
+    writeFileSync(file, '');
+    expect(world.agentbus(['config', 'set', 'claude.push', 'steer']).err).toContain('claude.push takes off or wake');
+    expect(world.agentbus(['config', 'set', 'codex.push', 'wake']).err).toContain('codex.push takes off, queue or steer');
+    expect(world.agentbus(['config', 'set', 'claude.push', 'wake']).out).toBe(
+      'claude.push = wake\nIt needs other hook entries: run `agentbus install`.\n',
+    );
+    expect(world.agentbus(['config', 'set', 'claude.push', 'wake']).out).toBe('claude.push = wake\n');
+    expect(world.agentbus(['config', 'set', 'codex.push', 'queue']).out).toBe('codex.push = queue\n');
+    expect(readFileSync(file, 'utf8')).toBe('[claude]\npush = "wake"\n\n[codex]\npush = "queue"\n');
+    expect(world.json(['config', 'get', 'codex.push'])).toEqual({ 'codex.push': 'queue' });
+    expect(world.json(['config', 'set', 'claude.push', 'off'])).toEqual({ 'claude.push': 'off', reinstall: true });
+    writeFileSync(file, '[claude]\npush = true\n[codex]\npush = "wake"\n');
+    expect(world.json(['config', 'get', 'claude.push'])).toEqual({ 'claude.push': 'off' });
+    expect(world.json(['config', 'get', 'codex.push'])).toEqual({ 'codex.push': 'off' });
+    writeFileSync(file, '');
   });
 });
 

@@ -44,6 +44,8 @@ beforeAll(() =>
     format: 'esm',
     mainFields: ['module', 'main'],
     outfile: program,
+    // As in scripts/build.mjs.
+    banner: { js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);" },
   }),
 );
 afterAll(() => rmSync(directory, { recursive: true, force: true }));

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -158,4 +158,35 @@ test('in a project: any files of it, and the config.toml of the user, come back 
   );
   await expect(fc.assert(inClaude, { numRuns: 25 })).resolves.toBeUndefined();
   await expect(fc.assert(inCodex, { numRuns: 25 })).resolves.toBeUndefined();
+}, 60_000);
+
+test('claude: waiters switched on and off in any order, every byte comes back', async () => {
+  const run = fc.assert(
+    fc.asyncProperty(
+      fc.option(settings),
+      fc.array(fc.constantFrom('wake', 'off'), { minLength: 1, maxLength: 3 }),
+      async (file, pushes) => {
+        const base = mkdtempSync(join(tmpdir(), 'ab-round-'));
+        try {
+          const box = sandboxAt(base);
+          box.program('claude', '2.1.332');
+          if (file !== null) box.write('.claude/settings.json', file);
+          for (const push of pushes) {
+            box.write('.agentbus/config.toml', `[claude]\npush = "${push}"\n`);
+            await installHarness(claude, box.options);
+            expect(box.read('.claude/settings.json').split('asyncRewake').length - 1).toBe(push === 'wake' ? 2 : 0);
+            const second = await installHarness(claude, box.options);
+            expect(second.files.map(({ change }) => change)).toEqual(['unchanged', 'unchanged']);
+          }
+          await uninstallHarness(claude, box.options);
+          if (file !== null) expect(box.bytes('.claude/settings.json').equals(Buffer.from(file))).toBe(true);
+          else expect(existsSync(box.path('.claude'))).toBe(false);
+        } finally {
+          rmSync(base, { recursive: true, force: true });
+        }
+      },
+    ),
+    { numRuns: 30 },
+  );
+  await expect(run).resolves.toBeUndefined();
 }, 60_000);

@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest';
-import { hookCommand } from '../../src/hook/launcher.ts';
+import { hookCommand, waitCommand } from '../../src/hook/launcher.ts';
 import { isOurCommand, splitWords } from '../../src/install/words.ts';
 
 test.each([
   hookCommand("/home/O'Brien/.agent bus/bin/agentbus-hook", 'claude', 'Stop', 'sh'),
   hookCommand("/home/O'Brien/.agent bus/bin/agentbus-hook", 'codex', 'Stop', 'any'),
+  waitCommand("/home/O'Brien/.agent bus/bin/agentbus-wait", 'claude'),
+  '/home/u/.agentbus/bin/agentbus-wait claude',
   '/home/u/.agentbus/bin/agentbus-hook codex Stop',
   '"$HOME/.agentbus/bin/agentbus-hook" claude  SessionStart',
   '~/.agentbus/bin/agentbus-hook claude Stop',
@@ -22,6 +24,9 @@ test.each([
   'agentbus-hook claude Stop && notify',
   'agentbus-hook claude $(id)',
   'agentbus-hook claude Stop extra',
+  'agentbus-wait claude Stop',
+  'agentbus-wait',
+  'agentbus-wait claude 2>/dev/null; [ $? -eq 1 ] && exit 2; exit 0',
   'agentbus send Stop hi',
   'my-agentbus hook Stop',
   "/bin/sh -c 'agentbus-hook claude Stop'",

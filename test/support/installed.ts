@@ -37,12 +37,17 @@ export function hookConfigOf(home: string, harness: string): string {
   return harness === 'claude' ? join(home, '.claude', 'settings.json') : join(home, '.codex', 'hooks.json');
 }
 
-/** The commands that install wrote, by event. */
-export function writtenCommands(home: string, harness: string): Record<string, string> {
+/** The commands that install wrote, by event; with `of` those of another launcher than the hooks'. */
+export function writtenCommands(home: string, harness: string, of = 'agentbus-hook'): Record<string, string> {
   const config = JSON.parse(readFileSync(hookConfigOf(home, harness), 'utf8')) as {
     hooks: Record<string, { hooks: { command: string }[] }[]>;
   };
-  return Object.fromEntries(Object.entries(config.hooks).map(([event, groups]) => [event, groups.at(-1)!.hooks.at(-1)!.command]));
+  return Object.fromEntries(
+    Object.entries(config.hooks).flatMap(([event, groups]) => {
+      const own = groups.flatMap(({ hooks }) => hooks).findLast(({ command }) => command.includes(of));
+      return own ? [[event, own.command]] : [];
+    }),
+  );
 }
 
 function feed(child: ChildProcess, payload: unknown, options: HookOptions): void {

@@ -46,12 +46,20 @@ function context(native: string, additionalContext: string): string {
 // Claude Code passes 10,000 UTF-16 units per hook and replaces anything longer by a 2 kB preview.
 const point = { budget: 9_000, unit: 'utf16', render: context } as const;
 
+const DAY = 86_400;
+
 function registrations(version: string | null): HookRegistration[] {
   const entry = (event: string, timeout = 10): HookRegistration => ({ event, timeout });
   const common = [entry('SessionStart'), entry('UserPromptSubmit'), entry('Stop'), entry('SessionEnd', 5)];
   if (version === null || !atLeast(version, '2.1.197')) return [...common, entry('PostToolUse')];
   const later = ['PostToolBatch', 'PostToolUseFailure', 'StopFailure', 'SubagentStart', 'SubagentStop', 'PostCompact'];
   return [...common, ...later.map((event) => entry(event))];
+}
+
+// Where waking was seen to work. SessionStart too, for the time before the first turn and after /clear.
+function waiters(version: string | null): HookRegistration[] {
+  if (version === null || !atLeast(version, '2.1.332')) return [];
+  return ['SessionStart', 'Stop'].map((event) => ({ event, timeout: DAY }));
 }
 
 export const claude: Harness = {
@@ -69,12 +77,14 @@ export const claude: Harness = {
   },
   pid: (env) => (/^\d{1,9}$/.test(env.CLAUDE_PID ?? '') ? Number(env.CLAUDE_PID) : null),
   trustsEnv: () => true,
+  push: ['wake'],
   evidence,
   install: {
     program: 'claude',
     shell: 'sh',
     configDir: (home, env) => env['CLAUDE_CONFIG_DIR'] || join(home, '.claude'),
     registrations,
+    waiters,
     format: 'claude',
   },
   caps: { push: 'hook', usageSource: 'none', usageConfidence: 'none', cancel: false, progress: 'tool' },

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { EventKind, Harness, HookEvent, HookRegistration } from '../../core/harness.ts';
 import { baseEvent, count, record, text, toolCall } from '../../core/payload.ts';
+import { isWakeLine } from '../../core/wake-line.ts';
 import { evidence, unescape } from './evidence.ts';
 
 const KINDS: Readonly<Record<string, EventKind>> = {
@@ -76,12 +77,13 @@ export const codex: Harness = {
   versions: ['0.171.0'],
   sessionOf: (env) => env['CODEX_SESSION_ID'] ?? env['CODEX_THREAD_ID'] ?? null,
   parse,
-  isMachinePrompt: () => false,
+  isMachinePrompt: isWakeLine,
   inject: { 'session-start': point, prompt: point, 'post-tool': point, stop: stopPoint },
   // The environment is the shared daemon's, hence another session's: the rollout's turn_trigger decides.
   headless: () => null,
   pid: () => null,
   trustsEnv: (headless) => headless,
+  push: ['queue', 'steer'],
   evidence,
   unescape,
   install: {
