@@ -129,9 +129,9 @@ function writtenBy(shell: ChildProcess): number {
 
 /** The nc that talks to a socket. */
 function callerOf(socket: string): number {
-  const isIt = (pid: string): boolean => {
+  const isIt = (process: string): boolean => {
     try {
-      const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+      const words = readFileSync(`/proc/${process}/cmdline`, 'utf8').split('\0');
       return words.at(-2) === socket && words.includes('-U');
     } catch {
       return false;

@@ -32,7 +32,7 @@ test('text that `codex queue` puts into an idle session is a prompt, which takes
     model.clear();
     model.play([{ text: answer }]);
     const ran = await world.start(CODEX, ['queue', '--thread', threadId(), '--message', text]).ended;
-    expect(ran.code, ran.stderr).toBe(0);
+    expect(ran).toMatchObject({ code: 0 });
     await tui.see(answer);
     await tui.idle();
     expect(findInRequest(model.mainRequests()[0]!.body, text).count).toBe(1);
