@@ -2,7 +2,7 @@
 import { defineCommand } from 'citty';
 import { VERSION } from '../core/version.ts';
 import { callDaemon, type Hello } from '../daemon/client.ts';
-import { installHarness, type HarnessReport } from '../install/install.ts';
+import { installHarness, installPlugin, type HarnessReport } from '../install/install.ts';
 import { chooseHarnesses, chosenPlace, commandOptions, harnessIds, placeArgs, runEach } from '../install/command.ts';
 
 export const installCommand = defineCommand({
@@ -17,6 +17,11 @@ export const installCommand = defineCommand({
       negativeDescription: 'Hooks only, no MCP server',
       default: true,
     },
+    plugin: {
+      type: 'boolean',
+      description: 'Claude Code: as a plugin that it keeps itself, instead of entries in its settings',
+      default: false,
+    },
     'approve-send': { type: 'boolean', description: 'Let agents send without asking each time', default: false },
     'trust-codex-hooks': { type: 'boolean', description: "Mark AgentBus's own hooks as trusted in Codex's config", default: false },
     json: { type: 'boolean', description: 'Print JSON', default: false },
@@ -29,10 +34,12 @@ export const installCommand = defineCommand({
       approveSend: args['approve-send'],
       trustCodexHooks: args['trust-codex-hooks'],
     });
-    const harnesses = await chooseHarnesses(harnessIds(rawArgs), options);
+    const ids = harnessIds(rawArgs);
+    const harnesses = await chooseHarnesses(args.plugin && ids.length === 0 ? ['claude'] : ids, options);
+    const add = args.plugin ? installPlugin : installHarness;
     const words = options.scope === 'project' ? ' --scope project' : args.home === undefined ? '' : ` --home ${args.home}`;
     await runEach(
-      harnesses.map((harness) => () => installHarness(harness, options)),
+      harnesses.map((harness) => () => add(harness, options)),
       {
         json: args.json,
         describe: (report) => describe(report, args['dry-run'], words),

@@ -14,6 +14,7 @@ export const ERROR_CODES = {
   'AB-2005': 'unstable_path',
   'AB-2006': 'unquotable_path',
   'AB-2007': 'install_locked',
+  'AB-2008': 'plugin_enabled',
   'AB-3001': 'daemon_unreachable',
   'AB-3002': 'store_unavailable',
   'AB-3003': 'daemon_start_failed',

@@ -185,7 +185,7 @@ export function abandonTask(bus: Bus, who: CallerIdentity, id: string): Promise<
 
 /** Counts what an agent's session used for the task that it works on; its caller hears once when the budget is used up. Answers with that task. */
 export function countUsage(bus: Bus, address: string, tokens: number, usd: number): string | null {
-  const working = bus.store.openTasks(address).filter((task) => task.agent === address && task.state === 'working');
+  const working = bus.store.openTasks(address).filter((task) => task.agent === address && task.state !== 'submitted');
   const task = working.toSorted((a, b) => b.updatedAt - a.updatedAt)[0];
   if (!task) return null;
   bus.store.mark(() => bus.store.addTaskUsage(task.id, tokens, usd));

@@ -11,6 +11,8 @@ import { isTable } from './hook-plan.ts';
 import { hookFiles, inspectHarness, type Inspection } from './inspect.ts';
 import { targetsOf, type InstallOptions } from './options.ts';
 import { doubledIn } from './place-notes.ts';
+import { PLUGIN, pluginSettings } from './plugin.ts';
+import { staleLaunchers } from './launchers.ts';
 import { projectPlace } from './project.ts';
 import { readReceipt } from './receipt.ts';
 import { isUninstalled } from './tombstone.ts';
@@ -45,7 +47,9 @@ export async function checkHarness(harness: Harness, options: InstallOptions, as
       );
   }
   const installed = places.filter(([seen]) => seen.hooks.length > 0);
-  if (installed.length === 0) notInstalled(checker, harness, options, asked);
+  const plugin = pluginSettings(harness, options);
+  if (plugin !== null) checkPlugin(checker, harness, options, plugin, installed.length > 0);
+  else if (installed.length === 0) notInstalled(checker, harness, options, asked);
   for (const [seen, place] of installed) {
     checkEntries(checker, harness, seen, place);
     await checkMcp(checker, harness, place);
@@ -65,6 +69,19 @@ export async function checkHarness(harness: Harness, options: InstallOptions, as
 function notInstalled(checker: Checker, { id, title }: Harness, options: InstallOptions, asked: boolean): void {
   const what = isUninstalled(options.agentbusHome, id) ? `${title}: AgentBus was taken out of it` : `${title}: AgentBus is not installed`;
   checker[asked ? 'fail' : 'warn'](what, `\`agentbus install --harness ${id}\` adds it.`);
+}
+
+/** The plugin's hooks are static; what they call is ours, and both ways at once would show everything twice. */
+function checkPlugin(checker: Checker, { id, title }: Harness, options: InstallOptions, settings: string, merged: boolean): void {
+  if (merged)
+    checker.fail(
+      `${title}: AgentBus is a plugin (${settings}) and stands in its settings as well, so every hook runs twice`,
+      `Keep one: \`agentbus install --harness ${id} --plugin\`, or \`claude plugin uninstall ${PLUGIN}\`.`,
+    );
+  else checker.ok(`${title}: AgentBus is a plugin, switched on in ${settings}`);
+  const missing = staleLaunchers(options).map(({ path }) => path);
+  if (missing.length > 0)
+    checker.fail(`${title}: not as this version writes it: ${missing.join(', ')}`, `Run \`agentbus install --harness ${id} --plugin\`.`);
 }
 
 function checkEntries(checker: Checker, { id, title }: Harness, seen: Inspection, place: InstallOptions): void {

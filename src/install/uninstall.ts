@@ -11,6 +11,7 @@ import { hookFiles } from './inspect.ts';
 import { locked } from './lock.ts';
 import { baseOf, targetsOf, type InstallOptions, type Target } from './options.ts';
 import { isToml, same, type FileKind, type Memory, type Planned } from './plan.ts';
+import { PLUGIN, pluginSettings } from './plugin.ts';
 import { checkProject } from './project.ts';
 import { installedElsewhere, readReceipt, writeReceipt, type FileReceipt, type Receipt } from './receipt.ts';
 import { reportOf, type HarnessReport } from './report.ts';
@@ -124,11 +125,14 @@ function planAll(harness: Harness, options: InstallOptions): { removals: Removal
   // Entries at user scope may have been written by hand; no receipt tells of them.
   const own = { home: options.env['HOME'] ?? options.home, env: options.env };
   const byHand = baseOf(options) !== null && hookFiles(harness, own).length > 0;
+  // The plugin's hooks call them too.
+  const plugin = pluginSettings(harness, options);
   const launchers =
-    byHand || installedElsewhere(paths.receipts, harness.id, options)
+    byHand || plugin !== null || installedElsewhere(paths.receipts, harness.id, options)
       ? []
       : [paths.hookLauncher, paths.mcpLauncher, paths.waitLauncher].filter((path) => existsSync(path));
   const notes = removals.flatMap((removal) => removal.notes);
+  if (plugin !== null) notes.push(`Claude Code keeps AgentBus as a plugin: \`claude plugin uninstall ${PLUGIN}\` takes it out`);
   return {
     removals,
     report: { harness: harness.id, title: harness.title, version: null, place: baseOf(options), files, launchers, notes, trust: null },

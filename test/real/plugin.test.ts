@@ -36,9 +36,11 @@ test.each(CLIS.filter((cli) => cli.harness === 'claude').map((cli) => [cli.name,
 
     const id = await send(world, addressOf(claude), 'by the plugin');
     model.clear();
-    model.play(({ body, index }) => {
+    let answered = false;
+    model.play(({ body }) => {
       const frame = framesIn(body)[0];
-      if (index > 0 || !frame) return { text: 'Told them.' };
+      if (answered || !frame) return { text: 'Told them.' };
+      answered = true;
       return { tools: [{ name: 'mcp__plugin_agentbus_agentbus__reply', input: { message_id: frame.id, text: 'seen' } }] };
     });
     await tui.prompt('anything new?');

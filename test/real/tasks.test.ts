@@ -91,10 +91,14 @@ test.each(PAIRS)('%s: found, asked, accepted, asked back, answered, done', async
 
   const results = await turn(giver, giverTui, seen.giver, 'reading', () => [{ text: 'reading is done.' }]);
   expect(results.map(({ type }) => type)).toEqual(['agentbus.task.result.v1']);
-  expectExact(
-    framesIn(world.model(giver).mainRequests()[0]!.body).find(({ id }) => id === results[0]!.id)!,
-    { result: 'Two bugs in the parser.' },
-  );
+  const result = framesIn(world.model(giver).mainRequests()[0]!.body).find(({ id }) => id === results[0]!.id)!;
+  const payload = JSON.parse(/--- payload .* ---\n(.*)\n--- end payload ---/.exec(result.text)![1]!) as unknown;
+  // A harness that tells what its requests used has it counted for the task.
+  expect(payload).toEqual({
+    result: 'Two bugs in the parser.',
+    ...(worker.harness === 'codex' ? { usage: { tokens: expect.any(Number) as unknown } } : {}),
+  });
+  expectExact(result, payload);
 
   await reached(world, results[0]!.id, 'presented');
   const view = await world.ask<{ state: string; timeline: { what: string; text: string; seen: string[] }[] }>(['task', 'show', task]);
