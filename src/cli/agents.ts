@@ -9,7 +9,7 @@ function describe(agents: AgentView[]): string {
   const rows = agents.map((agent) => [
     agent.address,
     agent.title,
-    agent.presence,
+    agent.brake === null ? agent.presence : `${agent.presence}, ${agent.brake}`,
     agent.kind === 'person' ? '' : agent.badges.map((badge) => BADGES[badge] ?? badge).join(' '),
     String(agent.unread),
     agent.cwd ?? '',

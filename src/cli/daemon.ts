@@ -15,6 +15,8 @@ export interface DaemonStatus {
   memory: number;
   agents: number;
   live: number;
+  /** Agents that a loop brake keeps messages from. */
+  braked: number;
   unread: number;
   outbox: number;
 }
@@ -31,8 +33,9 @@ export async function daemonStatus(): Promise<DaemonStatus | null> {
 
 export function describeDaemon(status: DaemonStatus | null): string {
   if (!status) return 'daemon: not running (a session start or any command starts it)';
-  const { version, pid, uptime, memory, agents, live, unread, outbox } = status;
-  return `daemon: ${version}, pid ${pid}, up ${uptime} s, ${Math.round(memory / 1048576)} MB; ${live} live of ${agents} agents, ${unread} unread, ${outbox} waiting to be sent`;
+  const { version, pid, uptime, memory, agents, live, braked, unread, outbox } = status;
+  const brake = braked === 0 ? '' : `; loop brake on for ${braked}, until a person prompts them (\`agentbus agents\`)`;
+  return `daemon: ${version}, pid ${pid}, up ${uptime} s, ${Math.round(memory / 1048576)} MB; ${live} live of ${agents} agents, ${unread} unread, ${outbox} waiting to be sent${brake}`;
 }
 
 async function stop(json: boolean): Promise<void> {

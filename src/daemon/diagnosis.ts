@@ -1,10 +1,9 @@
-import { LIMITS } from '../core/limits.ts';
 import { openTasksLine } from '../core/task.ts';
 import { VERSION } from '../core/version.ts';
 import type { Bus } from './bus.ts';
 import type { CallerIdentity } from './callers.ts';
 import { pausedKey } from './overview.ts';
-import { presenceOf } from './presence.ts';
+import { brakeOf, presenceOf } from './presence.ts';
 
 export interface Diagnosis {
   address: string;
@@ -21,7 +20,7 @@ export interface Diagnosis {
 export function diagnose(bus: Bus, who: CallerIdentity): Diagnosis {
   const { store } = bus;
   const now = bus.now();
-  const held = store.listInbox(who.address, { unreadOnly: true, after: 0, limit: 1_000 }).filter((row) => row.hops >= LIMITS.maxHops);
+  const brake = brakeOf(bus, who.address, who.instance);
   const queued = store.queuedOutbox(1_000).filter((row) => row.sender === who.address);
   const open = who.instance ? store.openOffers(who.instance.id).length : 0;
   const notes = [
@@ -30,7 +29,7 @@ export function diagnose(bus: Bus, who: CallerIdentity): Diagnosis {
     who.instance?.headless && !who.instance.named
       ? 'A run without a person: only mail to this address is shown, and it ends with the run.'
       : '',
-    held.length > 0 ? `${held.length} held by the loop brake until your user's next prompt.` : '',
+    brake === null ? '' : `Loop brake: ${brake}, until your user's next prompt.`,
     open > 0 ? `${open} shown and not proven yet.` : '',
     queued.length > 0 ? `${queued.length} of yours not at the hub yet.` : '',
     who.instance ? `Last hook ${Math.round((now - who.instance.seenAt) / 1000)} s ago.` : '',

@@ -1,5 +1,6 @@
 import { priorityRank, TYPES, type Priority } from '../core/envelope.ts';
 import type { Harness } from '../core/harness.ts';
+import { LIMITS } from '../core/limits.ts';
 import { findHarness } from '../harness/registry.ts';
 import type { AgentRow, InstanceRow } from '../store/contract.ts';
 import { redact } from '../record/redact.ts';
@@ -17,6 +18,8 @@ export interface AgentView {
   /** What can reach it without its person: prompt, post-tool, stop, and `wake` where that works right now. */
   badges: string[];
   unread: number;
+  /** What the loop brakes keep from it until its person's next prompt, in words; null: nothing. */
+  brake: string | null;
   /** ISO time, null for who was never there. */
   lastSeen: string | null;
   cwd: string | null;
@@ -27,6 +30,14 @@ export interface AgentView {
 function liveHolder(bus: Bus, address: string): InstanceRow | null {
   const holder = bus.store.lastHolder(address);
   return holder && holds(bus, holder) ? holder : null;
+}
+
+/** Whether the loop brakes are on: messages past the hop limit, or no more turns without a person. */
+export function brakeOf(bus: Bus, address: string, holder: InstanceRow | null): string | null {
+  const held = bus.store.heldCount(address, bus.now());
+  if (held > 0) return `${held} held`;
+  const spent = holder !== null && holder.state !== 'ended' && holder.stopTotal >= LIMITS.stopExtensionsPerPrompt;
+  return spent ? 'budget of turns without a person used up' : null;
 }
 
 export function presenceOf(bus: Bus, address: string): Presence {
@@ -51,6 +62,7 @@ export function viewAgent(bus: Bus, agent: AgentRow): AgentView {
     presence: presenceOf(bus, agent.address),
     badges: harness ? badgesOf(bus, harness, liveHolder(bus, agent.address)) : [],
     unread: bus.store.unreadCount(agent.address, bus.now()),
+    brake: brakeOf(bus, agent.address, holder),
     lastSeen: holder ? new Date(holder.seenAt).toISOString() : null,
     cwd: holder?.cwd ? redact(holder.cwd) : null,
     model: holder?.model ?? null,
@@ -83,6 +95,8 @@ export function seenWhen(bus: Bus, address: string, priority: Priority, type: st
     const unread = bus.store.unreadCount(address, bus.now());
     return `offline: queued, ${unread} unread${holder ? `, last seen ${ago(bus.now() - holder.seenAt)}` : ''}`;
   }
+  const brake = brakeOf(bus, address, holder);
+  if (presence === 'idle' && brake !== null) return `idle, ${brake}: at the next prompt of its person`;
   if (presence === 'idle') {
     const woken = holder !== null && bus.waker.wakes(holder, priorityRank(priority));
     return woken ? 'idle: it is woken for it' : 'idle: at the next prompt';

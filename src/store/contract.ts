@@ -118,6 +118,8 @@ export interface InboxStore {
   /** The same of one conversation, in its order. */
   showableIn(recipient: string, conversation: string, now: number, limit: number): InboxRow[];
   unreadCount(recipient: string, now: number): number;
+  /** How many of these the loop brake holds. */
+  heldCount(recipient: string, now: number): number;
   listInbox(recipient: string, options: { unreadOnly: boolean; after: number; limit: number }): InboxRow[];
   /** Moves forward only: a state never goes back. Answers whether it moved. */
   advance(seq: number, state: InboxState): boolean;

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { LIMITS } from '../../src/core/limits.ts';
 import type { InboxState } from '../../src/store/contract.ts';
 import { CLAUDE, CODEX, inboxRow, join, NOW, offerRow, receive } from '../store/rows.ts';
 import type { OpenWorld } from './store.ts';
@@ -73,6 +74,15 @@ export function inboxTests(open: OpenWorld): void {
     expect(store.showableIn(CLAUDE, expired.conversation, NOW, 10)).toEqual([]);
     expect(store.unreadCount(CLAUDE, NOW)).toBe(2);
     expect(store.inboxBySeq(tired.seq)).toMatchObject({ unproven: 2, state: 'unread' });
+  });
+
+  test('what has passed the hop limit is counted as held', () => {
+    const { store } = open();
+    receive(store, { hops: LIMITS.maxHops - 1 });
+    const [held] = [receive(store, { hops: LIMITS.maxHops }), receive(store, { hops: LIMITS.maxHops, expiresAt: NOW })];
+    expect([store.heldCount(CLAUDE, NOW), store.heldCount(CODEX, NOW)]).toEqual([1, 0]);
+    store.advance(held.seq, 'read');
+    expect(store.heldCount(CLAUDE, NOW)).toBe(0);
   });
 
   test('while an offer is open neither the message nor what follows in its conversation is shown', () => {

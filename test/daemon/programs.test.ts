@@ -146,7 +146,9 @@ describe.each([
     const { entries } = await stuck!.bot.call<{ entries: { id: string }[] }>('/inbox');
     expect(states(entries[0]!.id)).toContain('held');
     const { notes } = await stuck!.bot.call<{ notes: string[] }>('/diagnose');
-    expect(notes.join('\n')).toContain('1 held by the loop brake');
+    expect(notes.join('\n')).toContain('Loop brake: 1 held');
+    expect(world.agentbus(['agents']).out).toMatch(/idle, 1 held|busy, 1 held/);
+    expect(world.agentbus(['status']).out).toContain('loop brake on for');
     await stuck!.bot.call('/turn', { state: 'started', human: true });
     expect(framesIn((await stuck!.bot.unread('prompt', true)).text)).toHaveLength(1);
   });

@@ -58,6 +58,9 @@ export function inboxStore(db: Database): InboxStore {
       `SELECT * FROM inbox WHERE recipient = ? AND conversation = ? AND ${SHOWABLE} ORDER BY conversation_seq, seq LIMIT ?`,
     ),
     unread: db.prepare("SELECT count(*) AS n FROM inbox WHERE recipient = ? AND state = 'unread' AND expires_at > ?"),
+    held: db.prepare(
+      `SELECT count(*) AS n FROM inbox WHERE recipient = ? AND state = 'unread' AND expires_at > ? AND hops >= ${LIMITS.maxHops}`,
+    ),
     list: db.prepare('SELECT * FROM inbox WHERE recipient = ? AND seq > ? ORDER BY seq LIMIT ?'),
     listUnread: db.prepare("SELECT * FROM inbox WHERE recipient = ? AND state = 'unread' AND seq > ? ORDER BY seq LIMIT ?"),
     ofTask: db.prepare('SELECT * FROM inbox WHERE task = ? ORDER BY seq'),
@@ -106,6 +109,7 @@ export function inboxStore(db: Database): InboxStore {
     showable: (recipient, now, limit) => sql.showable.all(recipient, now, limit).map(toInbox),
     showableIn: (recipient, conversation, now, limit) => sql.showableIn.all(recipient, conversation, now, limit).map(toInbox),
     unreadCount: (recipient, now) => Number(sql.unread.get(recipient, now)!['n']),
+    heldCount: (recipient, now) => Number(sql.held.get(recipient, now)!['n']),
     listInbox: (recipient, options) =>
       (options.unreadOnly ? sql.listUnread : sql.list).all(recipient, options.after, options.limit).map(toInbox),
     advance,
