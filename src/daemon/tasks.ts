@@ -56,7 +56,12 @@ function advance(bus: Bus, address: string, task: string, types: readonly string
   void bus.pump.run().catch((error: unknown) => bus.log('pump failed', { error: String(error) }));
 }
 
-/** Sends one step of a task. The same step with the same words again is the one that was taken. */
+/** Whether the same step in the same words is a repeat: progress may be told twice, and two questions may have one answer. */
+function mayRepeat(task: Task, type: string | undefined): boolean {
+  return type !== TYPES.taskProgress && !(type === TYPES.taskInput && task.state === 'input-required');
+}
+
+/** Sends one step of a task; one that was taken already is not taken again. */
 async function take(bus: Bus, as: CallerIdentity, task: Task, step: Pick<Draft, 'type' | 'data' | 'priority' | 'id'>): Promise<TaskAnswer> {
   const request = readJws(bus.store.outboxMessage(task.id)?.jws ?? bus.store.inboxMessage(task.id)!.jws);
   const draft = {
@@ -68,8 +73,7 @@ async function take(bus: Bus, as: CallerIdentity, task: Task, step: Pick<Draft, 
     traceparent: request.traceparent,
     inReplyTo: task.id,
   };
-  const repeated = step.type === TYPES.taskProgress ? null : sentBefore(bus, as, draft);
-  const answer = repeated ?? (await post(bus, as, draft));
+  const answer = (mayRepeat(task, step.type) ? sentBefore(bus, as, draft) : null) ?? (await post(bus, as, draft));
   return { ...answer, task: expectedTask(bus, task.id)! };
 }
 

@@ -113,6 +113,20 @@ describe('a task', () => {
     await drain(caller);
   });
 
+  it('asks twice and is answered twice, though the answers are the same', async () => {
+    const [asks, works] = [connect(caller), connect(worker)];
+    const id = await give(asks);
+    for (const question of ['tests too?', 'docs too?']) {
+      await works.tool('task_progress', { task_id: id, question });
+      for (const _again of [1, 2]) expect(world.agentbus(['task', 'answer', id, 'yes'], caller.env).code).toBe(0);
+      expect(show(id).state).toBe('working');
+    }
+    expect(show(id).timeline.filter(({ what }) => what === 'answer')).toHaveLength(2);
+    await works.tool('task_result', { task_id: id, result: 'both' });
+    await drain(caller);
+    await drain(worker);
+  });
+
   it('is nobody else’s: neither its steps nor its existence', async () => {
     const [asks, works] = [connect(caller), connect(worker)];
     const id = await give(asks);
