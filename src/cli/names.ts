@@ -6,7 +6,10 @@ function describe(renamed: Renamed): string {
   const lines = [
     renamed.standby ? `standing by for ${renamed.address}: another session holds it` : `${renamed.before} is ${renamed.address} now`,
   ];
-  if (renamed.left > 0) lines.push(`${renamed.left} unread messages stay with ${renamed.before}, for the next session there`);
+  const left = [renamed.left > 0 ? `${renamed.left} unread messages` : '', renamed.tasks > 0 ? `${renamed.tasks} open tasks` : ''].filter(
+    (part) => part !== '',
+  );
+  if (left.length > 0) lines.push(`${left.join(' and ')} stay with ${renamed.before}, for the next session there`);
   return lines.join('\n');
 }
 

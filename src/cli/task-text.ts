@@ -1,3 +1,4 @@
+import { isOver } from '../core/task.ts';
 import type { TaskSummary, TaskView, TimelineStep } from '../daemon/task-view.ts';
 import { table } from './context.ts';
 
@@ -10,9 +11,7 @@ export function describeTasks(tasks: readonly TaskSummary[], all: boolean): stri
   if (tasks.length === 0) return all ? 'no tasks' : 'no open tasks (--all also shows what is over)';
   const rows = tasks.map((task) => [
     task.id,
-    task.cancelRequested && !['completed', 'failed', 'canceled', 'rejected'].includes(task.state)
-      ? `${task.state}, cancel asked`
-      : task.state,
+    task.cancelRequested && !isOver(task) ? `${task.state}, cancel asked` : task.state,
     task.from,
     task.to,
     oneLine(task.last || task.instructions, 50),

@@ -1,9 +1,8 @@
 import { AgentBusError } from '../core/errors.ts';
 import { framePayload } from '../core/frame.ts';
 import { LIMITS } from '../core/limits.ts';
-import { attachmentsOf, blobRef, type Attachment } from '../core/task-data.ts';
+import { blobRef, type Attachment } from '../core/task-data.ts';
 import { cutUtf8 } from '../core/unicode.ts';
-import { readJws } from '../core/jws.ts';
 import type { Bus } from './bus.ts';
 import { requireOwner, type CallerIdentity } from './callers.ts';
 
@@ -28,7 +27,6 @@ export async function fetchBlob(bus: Bus, who: CallerIdentity, ref: string): Pro
 
 export interface BlobPart {
   ref: string;
-  name: string;
   size: number;
   /** Null for what is no UTF-8 text. The same escapes as in a frame. */
   text: string | null;
@@ -39,9 +37,8 @@ export interface BlobPart {
 /** A part of a text attachment that fits into a tool result. Throws AB-5008, AB-7001. */
 export async function readBlob(bus: Bus, who: CallerIdentity, ref: string, offset: number): Promise<BlobPart> {
   const bytes = await bus.link.blob(who.address, ref);
-  const name = nameOf(bus, who, ref);
   const isText = bytes.equals(Buffer.from(bytes.toString('utf8')));
-  if (!isText) return { ref, name, size: bytes.length, text: null, nextOffset: null };
+  if (!isText) return { ref, size: bytes.length, text: null, nextOffset: null };
   if (offset > bytes.length)
     throw new AgentBusError('AB-7001', `offset: behind the end at ${bytes.length}`, 'give the offset of the answer before');
   // Escapes make it longer: at worst six bytes for one.
@@ -55,16 +52,5 @@ export async function readBlob(bus: Bus, who: CallerIdentity, ref: string, offse
   while (Buffer.byteLength(framePayload(part)) > LIMITS.toolResultBytes - 500) part = part.slice(0, Math.floor(part.length * 0.8));
   part = part.replace(/[\uD800-\uDBFF]$/, '');
   const end = offset + Buffer.byteLength(part);
-  return { ref, name, size: bytes.length, text: framePayload(part), nextOffset: end < bytes.length ? end : null };
-}
-
-function nameOf(bus: Bus, who: CallerIdentity, ref: string): string {
-  for (const task of bus.store.tasksOf(who.address, 200)) {
-    for (const event of bus.store.taskEvents(task.id)) {
-      const jws = bus.store.inboxMessage(event.id)?.jws ?? bus.store.outboxMessage(event.id)?.jws;
-      const found = jws ? attachmentsOf(readJws(jws).data).find((attachment) => attachment.ref === ref) : undefined;
-      if (found) return found.name;
-    }
-  }
-  return ref;
+  return { ref, size: bytes.length, text: framePayload(part), nextOffset: end < bytes.length ? end : null };
 }

@@ -11,6 +11,8 @@ export interface Renamed {
   standby: boolean;
   /** Unread messages that stay with the old address, for whoever holds it next. */
   left: number;
+  /** Open tasks that it was given and that stay there as well. */
+  tasks: number;
 }
 
 function newAddress(before: string, name: string): string {
@@ -40,11 +42,13 @@ function move(bus: Bus, instance: InstanceRow, address: string, takeOver: boolea
       if (taken) store.saveInstance({ ...holder, standby: true });
     }
     store.saveInstance({ ...instance, address, epoch, standby, named: true });
+    const stays = address !== instance.address;
     return {
       address,
       before: instance.address,
       standby,
-      left: address === instance.address ? 0 : store.unreadCount(instance.address, bus.now()),
+      left: stays ? store.unreadCount(instance.address, bus.now()) : 0,
+      tasks: stays ? store.openTasks(instance.address).filter((task) => task.agent === instance.address).length : 0,
     };
   });
 }

@@ -1,6 +1,6 @@
 import { TYPES } from '../core/envelope.ts';
 import { readJws } from '../core/jws.ts';
-import type { TaskEvent } from '../core/task.ts';
+import { isOver, type TaskEvent, type TaskState } from '../core/task.ts';
 import { attachmentsOf, type Attachment } from '../core/task-data.ts';
 import type { TaskRow } from '../store/contract.ts';
 import type { Bus } from './bus.ts';
@@ -12,7 +12,7 @@ export interface TaskSummary {
   id: string;
   from: string;
   to: string;
-  state: string;
+  state: TaskState;
   reason: string | null;
   cancelRequested: boolean;
   created: string;
@@ -108,8 +108,7 @@ const LIST = 100;
 /** A session's own tasks, or, for a person, everybody's here; open ones alone unless `all`. */
 export function listTasks(bus: Bus, who: CallerIdentity, all: boolean): { tasks: TaskSummary[] } {
   const rows = bus.store.tasksOf(who.address === bus.person ? null : who.address, all ? LIST : 1_000);
-  const over = new Set(['completed', 'failed', 'canceled', 'rejected']);
-  return { tasks: rows.filter((task) => all || !over.has(task.state)).map((task) => summary(bus, task)) };
+  return { tasks: rows.filter((task) => all || !isOver(task)).map((task) => summary(bus, task)) };
 }
 
 /** Throws AB-6001. */

@@ -140,6 +140,12 @@ function noteHeld(context: HookContext, rows: readonly InboxRow[]): void {
   }
 }
 
+/** The conversations about tasks that are worked on; only between two tool calls does it matter. */
+function inFlight(context: HookContext, place: Place, address: string, rows: readonly InboxRow[]): ReadonlySet<string> {
+  if (place.kind !== 'post-tool') return new Set();
+  return new Set(rows.map((row) => row.conversation).filter((id) => context.store.inFlight(id, address)));
+}
+
 /** Chooses, stores and renders what is shown at this event; the answer is the hook's whole stdout. */
 export function inject(context: HookContext, harness: Harness, instance: InstanceRow, event: HookEvent, human: boolean): Injected {
   const nothing = { output: '', batch: null, instance };
@@ -154,8 +160,7 @@ export function inject(context: HookContext, harness: Harness, instance: Instanc
     context,
     rows.filter((row) => waitsForHuman(row, place)),
   );
-  const inFlight = new Set(rows.map((row) => row.conversation).filter((id) => context.store.inFlight(id, instance.address)));
-  const chosen = selectMessages(place, rows, inFlight);
+  const chosen = selectMessages(place, rows, inFlight(context, place, instance.address, rows));
   if (chosen.length === 0) return nothing;
   const unread = place.kind === 'prompt' ? context.store.unreadCount(instance.address, context.now()) : null;
   const batch = composeBatch(chosen, point, unread);
