@@ -41,7 +41,7 @@ function move(bus: Bus, instance: InstanceRow, address: string, takeOver: boolea
       // The one that was taken over goes on, as a stand-by of the same name.
       if (taken) store.saveInstance({ ...holder, standby: true });
     }
-    store.saveInstance({ ...instance, address, epoch, standby, named: true });
+    store.saveInstance({ ...instance, address, epoch, standby, named: true, announced: null });
     const stays = address !== instance.address;
     return {
       address,

@@ -146,6 +146,19 @@ function inFlight(context: HookContext, place: Place, address: string, rows: rea
   return new Set(rows.map((row) => row.conversation).filter((id) => context.store.inFlight(id, address)));
 }
 
+/** The open tasks, for a session that came to its place without a start that named them: a stand-by that took over, a new name. */
+function untoldTasks(context: HookContext, instance: InstanceRow): string {
+  if (instance.announced !== null || (instance.headless && !instance.named)) return '';
+  return openTasksLine(context.store.openTasks(instance.address), instance.address);
+}
+
+/** A batch behind a line of its own, both within the budget. */
+function composeBehind(line: string, rows: readonly InboxRow[], point: InjectPoint, unread: number | null): Batch {
+  if (line === '') return composeBatch(rows, point, unread);
+  const batch = composeBatch(rows, { ...point, budget: point.budget - measure(line, point.unit) - 2 }, unread);
+  return { ...batch, text: batch.text === '' ? line : `${line}\n\n${batch.text}` };
+}
+
 /** Chooses, stores and renders what is shown at this event; the answer is the hook's whole stdout. */
 export function inject(context: HookContext, harness: Harness, instance: InstanceRow, event: HookEvent, human: boolean): Injected {
   const nothing = { output: '', batch: null, instance };
@@ -161,17 +174,19 @@ export function inject(context: HookContext, harness: Harness, instance: Instanc
     rows.filter((row) => waitsForHuman(row, place)),
   );
   const chosen = selectMessages(place, rows, inFlight(context, place, instance.address, rows));
-  if (chosen.length === 0) return nothing;
+  const tasks = place.kind === 'prompt' ? untoldTasks(context, instance) : '';
+  if (chosen.length === 0 && tasks === '') return nothing;
   const unread = place.kind === 'prompt' ? context.store.unreadCount(instance.address, context.now()) : null;
-  const batch = composeBatch(chosen, point, unread);
-  if (batch.shown.length === 0) return nothing;
+  const batch = composeBehind(tasks, chosen, point, unread);
+  if (batch.text === '') return nothing;
   // The turn's budget is for whole frames: what would pass it waits for the next prompt.
   const bytes = measure(batch.text, 'utf8');
   if (place.kind === 'post-tool' && instance.midBytes + bytes > LIMITS.midTurnBytesPerTurn) return nothing;
 
   storeOffers(context.store, instance, event, batch, recordSize(context, harness, instance, event), context.now());
-  const hops = place.kind === 'prompt' && place.human ? 0 : Math.max(...batch.shown.map(({ row }) => row.hops));
+  const hops = place.kind === 'prompt' && place.human ? 0 : Math.max(0, ...batch.shown.map(({ row }) => row.hops));
   const next: InstanceRow = { ...instance, turnHops: Math.max(instance.turnHops, hops) };
+  if (tasks !== '') next.announced = tasks;
   if (place.kind === 'post-tool') Object.assign(next, { midFrames: next.midFrames + 1, midBytes: next.midBytes + bytes });
   if (place.kind === 'stop') Object.assign(next, { state: 'busy', stopInTurn: next.stopInTurn + 1, stopTotal: next.stopTotal + 1 });
   return { output: point.render(event.native, batch.text), batch, instance: next };
@@ -185,11 +200,10 @@ function repeat(context: HookContext, harness: Harness, instance: InstanceRow, e
   const tasks = openTasksLine(context.store.openTasks(instance.address), instance.address);
   const seen = instance.state === 'busy' ? context.store.seenSince(instance.id, instance.turnAt) : [];
   const rows = seen.map((seq) => context.store.inboxBySeq(seq)!);
-  const batch = composeBatch(rows, { ...point, budget: point.budget - measure(tasks, point.unit) - 2 }, null);
-  const text = [tasks, batch.text].filter((part) => part !== '').join('\n\n');
-  if (text === '') return nothing;
+  const batch = composeBehind(tasks, rows, point, null);
+  if (batch.text === '') return nothing;
   storeOffers(context.store, instance, event, batch, recordSize(context, harness, instance, event), context.now());
-  return { output: point.render(event.native, text), batch, instance };
+  return { output: point.render(event.native, batch.text), batch, instance };
 }
 
 /** The line of a session start, where a person sees the session; a resume repeats it only when it would say something else. */

@@ -195,6 +195,22 @@ describe('a task', () => {
     await drain(caller);
   });
 
+  it('is named at its next prompt to a session that takes the place over', async () => {
+    const [owner, heir] = [process.pid, process.ppid].map((pid) => fakeClaude(world, { CLAUDE_PID: String(pid), AGENTBUS_AGENT: 'desk' }));
+    await owner!.start();
+    await heir!.start();
+    const { id } = world.json<{ id: string }>(['task', 'send', 'shop/desk', 'keep the desk'], caller.env);
+    await prompt(owner!);
+    world.json(['task', 'progress', id], owner!.env);
+    expect(await prompt(heir!)).toBe('');
+    expect(world.agentbus(['join', '--as', 'desk', '--take-over'], heir!.env).code).toBe(0);
+    const line = `Open AgentBus tasks: ${id} (working, from ${callerAddress}).`;
+    expect(contextOf(await prompt(heir!))).toContain(line);
+    expect(contextOf(await prompt(heir!))).not.toContain(line);
+    expect(world.json<{ task: { state: string } }>(['task', 'finish', id, 'kept'], heir!.env).task.state).toBe('completed');
+    await drain(caller);
+  });
+
   it('is given up by abandon, from the shell of the session or of its person', async () => {
     const ids = [await give(connect(caller)), await give(connect(caller))];
     expect(world.agentbus(['abandon', ids[0]!], worker.env).out).toContain('failed (abandoned)');
