@@ -23,13 +23,7 @@ const NOT_APPLICABLE: Record<string, string[]> = {
     'resources-subscribe',
     'resources-unsubscribe',
   ],
-  'no prompts': [
-    'prompts-list',
-    'prompts-get-simple',
-    'prompts-get-with-args',
-    'prompts-get-embedded-resource',
-    'prompts-get-with-image',
-  ],
+  'no prompts': ['prompts-list', 'prompts-get-simple', 'prompts-get-with-args', 'prompts-get-embedded-resource', 'prompts-get-with-image'],
   'no sampling, no elicitation': [
     'tools-call-sampling',
     'tools-call-elicitation',
@@ -48,7 +42,8 @@ const NOT_APPLICABLE: Record<string, string[]> = {
   'HTTP itself': ['server-sse-polling', 'server-sse-multiple-streams', 'dns-rebinding-protection'],
 };
 
-const SUITE = createRequire(import.meta.url).resolve('@modelcontextprotocol/conformance/dist/index.js');
+const require = createRequire(import.meta.url);
+const SUITE = require.resolve('@modelcontextprotocol/conformance/dist/index.js');
 
 let world: Installed;
 let bridge: HttpBridge;
