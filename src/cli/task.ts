@@ -127,7 +127,10 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   async fetch(args, [ref = '']) {
     const { size, base64 } = await ask<{ size: number; base64: string }>('/blob', { caller: currentCaller(), ref });
     const bytes = Buffer.from(base64, 'base64');
-    if (args.output === undefined) return void process.stdout.write(bytes);
+    if (args.output === undefined) {
+      process.stdout.write(bytes);
+      return;
+    }
     try {
       writeFileSync(args.output, bytes, { flag: 'wx', mode: 0o600 });
     } catch (error) {

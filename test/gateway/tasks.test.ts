@@ -132,7 +132,7 @@ test('whatever happens in whatever order, both ends agree in the end, on one end
         else if (each.do === 'caller') act(sender, BY_CALLER[each.step]!);
         else if (each.do === 'wait') world.clock.now += each.ms;
         else {
-          for (const machine of machines[each.who as keyof typeof machines]) {
+          for (const machine of machines[each.who]) {
             const { ack, submit } = machine.link;
             if (each.do === 'restart') machine.restart();
             if (each.do === 'lost-ack') machine.link.ack = () => Promise.reject(new Error('lost'));
@@ -160,7 +160,7 @@ test('whatever happens in whatever order, both ends agree in the end, on one end
       // No message of an event that was applied was lost on its way.
       for (const event of task.seq > 0 ? sender.store.taskEvents(id).filter(({ late, from }) => !late && from !== null) : []) {
         const [machine, address] = event.from === CODEX ? [sender, CLAUDE] : [recipient, CODEX];
-        expect(inboxIds(machine!, address as string)).toContain(event.id);
+        expect(inboxIds(machine, address)).toContain(event.id);
       }
     }),
     { numRuns: 300 },

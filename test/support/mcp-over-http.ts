@@ -25,9 +25,11 @@ export async function mcpOverHttp(world: Installed, harness: string, env: Record
     });
     const command = `${world.bus}/bin/agentbus-mcp`;
     const stdio = new StdioClientTransport({ command, args: [harness], env: { ...world.env, ...env }, cwd: world.project });
+    /* oxlint-disable unicorn/prefer-add-event-listener -- a transport has these properties and no events */
     http.onmessage = (message) => void stdio.send(message);
     stdio.onmessage = (message) => void http.send(message);
     http.onclose = () => void stdio.close();
+    /* oxlint-enable unicorn/prefer-add-event-listener */
     open.push(() => http.close().then(() => stdio.close()));
     await stdio.start();
     await http.start();
