@@ -109,7 +109,9 @@ async function startUp(times) {
   console.log(`start-up, spawn to the answer of initialize (${times} rounds)\n                 median ms    p95 ms   to minimal`);
   const floor = quantile(took.minimal, 0.5);
   for (const [name, list] of Object.entries(took))
-    console.log(`${name.padEnd(16)} ${number(quantile(list, 0.5))} ${number(quantile(list, 0.95))} ${number(quantile(list, 0.5) / floor, 2)}`);
+    console.log(
+      `${name.padEnd(16)} ${number(quantile(list, 0.5))} ${number(quantile(list, 0.95))} ${number(quantile(list, 0.5) / floor, 2)}`,
+    );
 }
 
 async function roundTrips() {
