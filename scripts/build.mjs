@@ -16,6 +16,13 @@ const common = {
   // jsonc-parser's CommonJS entry requires its parts by names that no bundler can follow.
   mainFields: ['module', 'main'],
 };
+// The SDK's server loads Ajv to check the answers of people whom it asked something. Ours asks nobody; every
+// session's start would pay for it.
+const withoutAjv = {
+  name: 'without-ajv',
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /validation\/ajv-provider\.js$/ }, () => ({ contents: 'export class AjvJsonSchemaValidator {}' })),
+};
 // Built beside dist/ and swapped in, so that a running command never meets half a build.
 const out = `dist.${process.pid}.tmp`;
 const hook = await build({
@@ -32,6 +39,7 @@ await build({
   outdir: out,
   format: 'esm',
   splitting: true,
+  plugins: [withoutAjv],
   outExtension: { '.js': '.mjs' },
   chunkNames: 'chunks/[name]-[hash]',
   // Bundled CommonJS packages call require(); ESM output has none of its own.

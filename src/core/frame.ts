@@ -43,12 +43,14 @@ function escapeUnits(text: string): string {
   return Array.from({ length: text.length }, (_, at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, '0')}`).join('');
 }
 
-/**
- * The data as compact JSON in which nothing can close the frame, open another one, forge a tag or
- * hide text: `<`, line separators and format characters stand as \uXXXX, which is the same value.
- */
+/** JSON text with `<`, line separators and format characters as \uXXXX, which is the same value. */
+export function escapeJson(json: string): string {
+  return json.replaceAll(/[<\u0085\u2028\u2029]|\p{Cf}/gu, escapeUnits);
+}
+
+/** The data as compact JSON in which nothing can close the frame, open another one, forge a tag or hide text. */
 export function framePayload(data: unknown): string {
-  return (JSON.stringify(data) ?? 'null').replaceAll(/[<\u0085\u2028\u2029]|\p{Cf}/gu, escapeUnits);
+  return escapeJson(JSON.stringify(data) ?? 'null');
 }
 
 const CLOSE = '</agentbus-message>';

@@ -125,15 +125,20 @@ const ONCE: ReadonlySet<string> = new Set(['/drain', '/stop']);
 
 /**
  * A call to the daemon, which is started when there is none. If it dies over the call, the next one is
- * asked once more: what sends something carries an id, so it is sent once.
+ * asked again: what sends something carries an id, so it is sent once. Nothing is asked before the call
+ * itself, which would take as long again.
  */
 export async function askDaemon<T>(home: string, path: string, body: unknown = {}): Promise<T> {
-  await ensureDaemon(home);
-  try {
-    return await callDaemon<T>(home, path, body);
-  } catch (error) {
-    if (!(error instanceof AgentBusError) || error.code !== 'AB-3001' || ONCE.has(path)) throw error;
+  if (ONCE.has(path)) {
     await ensureDaemon(home);
     return callDaemon<T>(home, path, body);
+  }
+  for (let again = 2; ; again--) {
+    try {
+      return await callDaemon<T>(home, path, body);
+    } catch (error) {
+      if (!(error instanceof AgentBusError) || error.code !== 'AB-3001' || again === 0) throw error;
+      await ensureDaemon(home);
+    }
   }
 }

@@ -2,6 +2,8 @@ import type { Diagnosis } from '../daemon/diagnosis.ts';
 import type { TaskView } from '../daemon/task-view.ts';
 import type { TraceView } from '../daemon/trace.ts';
 import { AgentBusError } from '../core/errors.ts';
+import { framePayload } from '../core/frame.ts';
+import { cutUtf16 } from '../core/unicode.ts';
 import { optional, READS, type Tool, type ToolContext } from './tool.ts';
 
 function traceText(trace: TraceView): string {
@@ -11,14 +13,20 @@ function traceText(trace: TraceView): string {
   return [`${trace.id} from ${trace.from} to ${trace.to}: ${trace.state}`, ...steps].join('\n');
 }
 
+// The last steps say how it stands; a long task reports hundreds.
+const STEPS = 50;
+
 /** The timeline of a task: its steps with how far each message got. */
 function taskText(view: TaskView): string {
-  const steps = view.timeline.map(
-    (step) =>
-      `${step.at} ${step.what}${step.late ? ' (late)' : ''}: ${step.state}${step.message === null ? '' : `, ${step.message} ${step.seen.at(-1) ?? 'sent'}`}`,
-  );
+  const steps = view.timeline
+    .slice(-STEPS)
+    .map(
+      (step) =>
+        `${step.at} ${step.what}${step.late ? ' (late)' : ''}: ${step.state}${step.message === null ? '' : `, ${step.message} ${step.seen.at(-1) ?? 'sent'}`}`,
+    );
   return [
-    `Task ${view.id} from ${view.from} to ${view.to}: ${view.state}${view.reason === null ? '' : ` (${view.reason})`}`,
+    `Task ${view.id} from ${view.from} to ${view.to}: ${view.state}${view.reason === null ? '' : ` (${framePayload(cutUtf16(view.reason, 300))})`}`,
+    ...(view.timeline.length > STEPS ? [`${view.timeline.length - STEPS} earlier steps: \`agentbus task show ${view.id}\``] : []),
     ...steps,
   ].join('\n');
 }

@@ -1,6 +1,7 @@
 import { newId } from '../core/ids.ts';
 import { PRIORITIES, type Priority } from '../core/envelope.ts';
 import { AgentBusError } from '../core/errors.ts';
+import { LIMITS } from '../core/limits.ts';
 import { wellFormed } from '../core/unicode.ts';
 import type { Caller } from '../daemon/callers.ts';
 
@@ -54,4 +55,8 @@ export function number(value: unknown, least: number, most: number): number | un
 /** A list that a model may write as one item. */
 export function items(value: unknown): unknown[] {
   return Array.isArray(value) ? value : value === undefined || value === null ? [] : [value];
+}
+
+export function fits(result: string): boolean {
+  return Buffer.byteLength(result) <= LIMITS.toolResultBytes;
 }

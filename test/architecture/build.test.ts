@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { beforeAll, expect, test } from 'vitest';
 import { ROOT } from './sources.ts';
 
@@ -17,6 +17,12 @@ test('the hook’s bundle holds three small files and node’s own modules, and 
   const outside = Object.values(inputs).flatMap(({ imports }) => imports.filter(({ external }) => external).map(({ path }) => path));
   expect(outside.filter((path) => !path.startsWith('node:'))).toEqual([]);
   expect(statSync(`${ROOT}dist/hook.cjs`).size).toBeLessThanOrEqual(8_000);
+});
+
+test('nothing installed holds Ajv, which the MCP server would load at each start', () => {
+  const chunks = readdirSync(`${ROOT}dist/chunks`).map((name) => readFileSync(`${ROOT}dist/chunks/${name}`, 'utf8'));
+  expect(chunks.some((text) => text.includes('// node_modules/@modelcontextprotocol/sdk/dist/esm/server/index.js'))).toBe(true);
+  expect(chunks.some((text) => text.includes('// node_modules/ajv/'))).toBe(false);
 });
 
 test('the registry lists the folders that are there', () => {

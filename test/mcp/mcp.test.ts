@@ -28,16 +28,14 @@ function connect(harness = 'claude', env: Record<string, string> = session.env):
 const send = (text: string): string => world.json<{ id: string }>(['send', address, text]).id;
 
 describe('the tools', () => {
-  it('are listed in plain schemas without a daemon', async () => {
+  it('are listed without a daemon', async () => {
     const own = installed();
     try {
       const client = mcpClient(own, 'codex');
       clients.push(client);
       await client.call('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } });
-      const { tools } = (await client.call('tools/list'))['result'] as { tools: { name: string; inputSchema: { type: string } }[] };
+      const { tools } = (await client.call('tools/list'))['result'] as { tools: { name: string }[] };
       expect(tools.map((tool) => tool.name)).toEqual(['send', 'inbox', 'reply', 'find_agent', 'diagnose', 'task_progress', 'task_result']);
-      expect(tools.every((tool) => tool.inputSchema.type === 'object')).toBe(true);
-      expect(JSON.stringify(tools).length).toBeLessThan(8_000);
       expect(own.daemonPid()).toBeNull();
     } finally {
       own.close();
@@ -85,7 +83,7 @@ describe('the tools', () => {
     let text = '';
     for (let offset = 0, rounds = 0; rounds < 10; rounds++) {
       const part = await client.tool('inbox', { action: 'read', ids: [id], offset: String(offset) });
-      expect(Buffer.byteLength(part.text)).toBeLessThan(20_600);
+      expect(Buffer.byteLength(part.text)).toBeLessThanOrEqual(20_000);
       text += /instructions\):\n([^\n]*)/.exec(part.text)![1];
       const next = /offset (\d+)/.exec(part.text);
       if (!next) break;
