@@ -21,9 +21,15 @@ export function ask<T>(path: string, body: unknown = {}): Promise<T> {
   return askDaemon<T>(agentbusHome(), path, body);
 }
 
+/** Text of others without what a terminal obeys: control characters stand as \\uXXXX. */
+export function visible(text: string): string {
+  // oxlint-disable-next-line no-control-regex
+  return text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
 /** Prints the value as JSON, or what `human` makes of it. */
 export function print<T>(json: boolean, value: T, human: (value: T) => string): void {
-  const text = json ? JSON.stringify(value, null, 2) : human(value);
+  const text = json ? JSON.stringify(value, null, 2) : visible(human(value));
   if (text !== '') process.stdout.write(`${text}\n`);
 }
 

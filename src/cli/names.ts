@@ -2,14 +2,14 @@ import { defineCommand } from 'citty';
 import type { Renamed } from '../daemon/names.ts';
 import { ask, currentCaller, jsonArg, print } from './context.ts';
 
+const counted = (count: number, what: string): string => (count === 0 ? '' : `${count} ${what}${count === 1 ? '' : 's'}`);
+
 function describe(renamed: Renamed): string {
   const lines = [
     renamed.standby ? `standing by for ${renamed.address}: another session holds it` : `${renamed.before} is ${renamed.address} now`,
   ];
-  const left = [renamed.left > 0 ? `${renamed.left} unread messages` : '', renamed.tasks > 0 ? `${renamed.tasks} open tasks` : ''].filter(
-    (part) => part !== '',
-  );
-  if (left.length > 0) lines.push(`${left.join(' and ')} stay with ${renamed.before}, for the next session there`);
+  const left = [counted(renamed.left, 'unread message'), counted(renamed.tasks, 'open task')].filter((part) => part !== '');
+  if (left.length > 0) lines.push(`left with ${renamed.before}, for the next session there: ${left.join(', ')}`);
   return lines.join('\n');
 }
 

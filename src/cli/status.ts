@@ -14,6 +14,7 @@ interface Status {
 
 function describeHarness(found: Inspection, where = ''): string {
   const name = `${found.title}${found.version ? ` ${found.version}` : ''}${where}`;
+  if (found.plugin !== null && found.hooks.length === 0) return `${name}: as a plugin (${found.plugin})`;
   if (found.hooks.length === 0 && found.problems.length === 0 && where === '')
     return `${name}: not installed (agentbus install --harness ${found.harness})`;
   const lines = [

@@ -8,12 +8,15 @@ import { parseStrictJson } from '../core/strict-json.ts';
 import type { Attachment } from '../core/task-data.ts';
 import type { TaskAnswer } from '../daemon/tasks.ts';
 import type { TaskSummary, TaskView } from '../daemon/task-view.ts';
-import { ask, currentCaller, jsonArg, parseDuration, print, usageError } from './context.ts';
+import { ask, currentCaller, jsonArg, parseDuration, print, usageError, visible } from './context.ts';
 import { checkPriority, describeSent, messageData } from './send.ts';
 import { describeTask, describeTasks } from './task-text.ts';
 
 /** Every value of an option that may be given more than once. */
-function allOf(words: readonly string[], name: string): string[] {
+function allOf(raw: readonly string[], name: string): string[] {
+  // What stands behind -- is text.
+  const end = raw.indexOf('--');
+  const words = end < 0 ? raw : raw.slice(0, end);
   return words.flatMap((word, at) => {
     if (word.startsWith(`--${name}=`)) return [word.slice(name.length + 3)];
     return word === `--${name}` && words[at + 1] !== undefined ? [words[at + 1]!] : [];
@@ -37,6 +40,12 @@ async function attachFile(path: string): Promise<Attachment> {
     mediaType,
     base64: bytes.toString('base64'),
   });
+}
+
+async function attachAll(raw: readonly string[]): Promise<Attachment[]> {
+  const attachments: Attachment[] = [];
+  for (const path of allOf(raw, 'attach')) attachments.push(await attachFile(path));
+  return attachments;
 }
 
 function positive(name: string, text: string | undefined): number | undefined {
@@ -83,11 +92,12 @@ async function step(args: TaskArgs, path: string, body: Record<string, unknown>)
   printStep(args, await ask<TaskAnswer>(path, { caller: currentCaller(), ...body }));
 }
 
+const OUTCOMES = ['completed', 'failed', 'rejected', 'canceled'];
+
 const ACTIONS: Readonly<Record<string, Action>> = {
   async send(args, [to, ...words], raw) {
     const instructions = await textOf(args, words);
-    const attachments: Attachment[] = [];
-    for (const path of allOf(raw, 'attach')) attachments.push(await attachFile(path));
+    const attachments = await attachAll(raw);
     const tokens = positive('budget-tokens', args['budget-tokens']);
     const usd = positive('budget-usd', args['budget-usd']);
     const answer = await ask<TaskAnswer>('/task/send', {
@@ -116,19 +126,29 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     const body = args.question ? { question: await textOf(args, words.slice(1)) } : text === '' ? {} : { note: text };
     await step(args, '/task/progress', { task: idOf(words), id: newId('msg'), percent, ...body });
   },
-  async finish(args, words) {
+  async finish(args, words, raw) {
+    if (!OUTCOMES.includes(args.outcome))
+      throw usageError(`no such outcome: ${args.outcome.slice(0, 40)}`, `outcomes are ${OUTCOMES.join(', ')}`);
     const text = await textOf(args, words.slice(1));
-    const end = args.outcome === 'completed' ? { result: text } : { message: text };
+    const attachments = await attachAll(raw);
+    const end = args.outcome === 'completed' ? { result: text, ...(attachments.length > 0 ? { attachments } : {}) } : { message: text };
     await step(args, '/task/finish', { task: idOf(words), id: newId('msg'), outcome: args.outcome, ...end });
   },
   answer: async (args, words) =>
     step(args, '/task/answer', { task: idOf(words), id: newId('msg'), answer: await textOf(args, words.slice(1)) }),
-  cancel: (args, words) => step(args, '/task/cancel', { task: idOf(words), reason: words.slice(1).join(' ') || undefined }),
-  async fetch(args, [ref = '']) {
+  async cancel(args, words) {
+    const body = { caller: currentCaller(), task: idOf(words), reason: words.slice(1).join(' ') || undefined };
+    const answer = await ask<TaskAnswer>('/task/cancel', body);
+    if (answer.task.state === 'canceled') return printStep(args, answer);
+    print(args.json, answer, () => `task ${answer.task.id} is ${answer.task.state}: its agent was asked to end it (${answer.seen})`);
+  },
+  async fetch(args, [ref]) {
+    if (ref === undefined) throw usageError('no attachment named', '`agentbus task show <id>` shows the refs');
     const { size, base64 } = await ask<{ size: number; base64: string }>('/blob', { caller: currentCaller(), ref });
     const bytes = Buffer.from(base64, 'base64');
     if (args.output === undefined) {
-      process.stdout.write(bytes);
+      // A terminal must not obey what another agent sent.
+      process.stdout.write(process.stdout.isTTY ? visible(bytes.toString('utf8')) : bytes);
       return;
     }
     try {
@@ -153,7 +173,7 @@ export const taskCommand = defineCommand({
     action: { type: 'positional', description: Object.keys(ACTIONS).join(', '), required: true },
     id: { type: 'positional', description: 'send: to whom; fetch: the ref of an attachment; else the id of the task', required: false },
     text: { type: 'positional', description: 'What to do, the note, the answer, the result', required: false },
-    attach: { type: 'string', description: 'send: a file that goes with it, up to ten times', valueHint: 'file' },
+    attach: { type: 'string', description: 'send, finish: a file that goes with it, up to ten times', valueHint: 'file' },
     input: { type: 'string', description: 'send: a JSON value beside the text', valueHint: 'json' },
     'budget-tokens': { type: 'string', description: 'send: the most tokens it should use', valueHint: 'number' },
     'budget-usd': { type: 'string', description: 'send: the most it should cost', valueHint: 'number' },

@@ -18,6 +18,9 @@ export type Attachment = v.InferOutput<typeof AttachmentSchema>;
 const attachments = v.optional(v.pipe(v.array(AttachmentSchema), v.maxLength(LIMITS.attachments, 'too many')));
 const usage = v.optional(v.looseObject({ tokens: v.optional(v.number()), usd: v.optional(v.number()) }));
 
+/** The task's id, for whoever reads the message: in the envelope it stands as `inreplyto`. */
+const task = v.optional(v.string());
+
 /** `data` of each kind of task message. What else stands in it is passed on. */
 const SCHEMAS: Readonly<Record<string, v.GenericSchema<unknown, Record<string, unknown>>>> = {
   [TYPES.taskRequest]: v.looseObject({
@@ -31,16 +34,17 @@ const SCHEMAS: Readonly<Record<string, v.GenericSchema<unknown, Record<string, u
       }),
     ),
   }),
-  [TYPES.taskAccept]: v.looseObject({}),
+  [TYPES.taskAccept]: v.looseObject({ task }),
   [TYPES.taskProgress]: v.looseObject({
+    task,
     percent: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(100))),
     note: v.optional(words),
     question: v.optional(words),
   }),
-  [TYPES.taskInput]: v.looseObject({ answer: v.unknown() }),
-  [TYPES.taskResult]: v.looseObject({ result: v.unknown(), attachments, usage }),
-  [TYPES.taskError]: v.looseObject({ outcome: v.picklist(['failed', 'rejected', 'canceled']), message: words, usage }),
-  [TYPES.taskCancel]: v.looseObject({ reason: v.optional(words) }),
+  [TYPES.taskInput]: v.looseObject({ task, answer: v.unknown() }),
+  [TYPES.taskResult]: v.looseObject({ task, result: v.unknown(), attachments, usage }),
+  [TYPES.taskError]: v.looseObject({ task, outcome: v.picklist(['failed', 'rejected', 'canceled']), message: words, usage }),
+  [TYPES.taskCancel]: v.looseObject({ task, reason: v.optional(words) }),
 };
 
 /** The data of a task message, checked. Throws AB-7001 naming the field. */

@@ -49,12 +49,14 @@ export interface TaskChange {
 /** What an event of a task does: a change; or a late one that is kept but refused; or a refusal. */
 export type TaskStep = { change: TaskChange } | { refused: AgentBusError; late: TaskEvent | null };
 
-const OVER: ReadonlySet<TaskState> = new Set(['completed', 'failed', 'canceled', 'rejected']);
+/** States in which a task goes on; the others are its end. */
+export const OPEN_STATES: readonly TaskState[] = ['submitted', 'working', 'input-required', 'auth-required'];
+const OPEN: ReadonlySet<TaskState> = new Set(OPEN_STATES);
 const FROM_AGENT: ReadonlySet<string> = new Set([TYPES.taskAccept, TYPES.taskProgress, TYPES.taskResult, TYPES.taskError]);
 const FROM_CALLER: ReadonlySet<string> = new Set([TYPES.taskInput, TYPES.taskCancel]);
 
 export function isOver(task: Pick<Task, 'state'>): boolean {
-  return OVER.has(task.state);
+  return !OPEN.has(task.state);
 }
 
 /** The task that a message belongs to; null for one that is no part of a task. */
@@ -83,7 +85,8 @@ function stateAfter(task: Task, envelope: Envelope): { state: TaskState; reason?
     case TYPES.taskAccept:
       return task.state === 'submitted' ? { state: 'working' } : null;
     case TYPES.taskProgress:
-      return started ? { state: data['question'] === undefined ? 'working' : 'input-required' } : null;
+      // A note leaves an open question open.
+      return started ? { state: data['question'] === undefined ? task.state : 'input-required' } : null;
     case TYPES.taskInput:
       return task.state === 'input-required' ? { state: 'working' } : null;
     case TYPES.taskResult:
@@ -91,6 +94,7 @@ function stateAfter(task: Task, envelope: Envelope): { state: TaskState; reason?
     case TYPES.taskError:
       return { state: data['outcome'] as TaskState, reason: data['message'] as string };
     case TYPES.taskCancel:
+      if (task.cancelRequestedAt !== null) return null;
       // Before it is accepted nobody works on it, so the wish is the end.
       return task.state === 'submitted' ? { state: 'canceled', reason: 'called off before it was accepted' } : { state: task.state };
     default:
@@ -100,7 +104,9 @@ function stateAfter(task: Task, envelope: Envelope): { state: TaskState; reason?
 
 /** Applies a message to the task as it stands (null: none yet) at `now`. Throws AB-7001 for data that breaks its form. */
 export function applyToTask(current: Task | null, envelope: Envelope, workspace: string, now: number): TaskStep {
-  checkTaskData(envelope.type, envelope.data);
+  const { task: named } = checkTaskData(envelope.type, envelope.data);
+  if (named !== undefined && named !== envelope.inreplyto)
+    throw new AgentBusError('AB-7001', 'data.task: not the task that it is sent to', 'leave it out, or name the same task');
   const event = { id: envelope.id, type: envelope.type, from: envelope.source, at: now, late: false };
   if (envelope.type === TYPES.taskRequest) {
     if (envelope.source === envelope.subject) return refuse('AB-6003', 'a task needs somebody else to do it');
@@ -125,7 +131,14 @@ export function applyToTask(current: Task | null, envelope: Envelope, workspace:
   if (envelope.source !== from || envelope.subject !== to) return refuse('AB-4002', `this step of task ${current.id} is not yours to take`);
   if (isOver(current)) {
     const late = { ...event, task: current.id, seq: current.seq, state: current.state, late: true };
-    return { refused: new AgentBusError('AB-6002', `task ${current.id} is over: ${current.state}`, HINT), late };
+    return {
+      refused: new AgentBusError(
+        'AB-6002',
+        `task ${current.id} is over: ${current.state}${current.reason === 'expired' ? ' (expired)' : ''}`,
+        HINT,
+      ),
+      late,
+    };
   }
   const after = stateAfter(current, envelope);
   if (!after) return refuse('AB-6003', `task ${current.id} is ${current.state}, where this step does not lead on`);
@@ -146,12 +159,20 @@ export function expireTask(task: Task, id: string, now: number): TaskChange | nu
 
 const LISTED = 10;
 
-/** One line that names the open tasks of an address, for a context that knows nothing of them; empty without any. */
-export function openTasksLine(tasks: readonly Task[], address: string): string {
+/** One line that names tasks which expired, for both parties: nobody's message tells them. */
+export function expiredTasksLine(tasks: readonly Task[], address: string): string {
   if (tasks.length === 0) return '';
+  return `AgentBus tasks that expired: ${named(tasks, address)}.`;
+}
+
+function named(tasks: readonly Task[], address: string): string {
   const words = tasks
     .slice(0, LISTED)
     .map((task) => `${task.id} (${task.state}, ${task.agent === address ? `from ${task.caller}` : `given to ${task.agent}`})`);
-  const rest = tasks.length > LISTED ? `; ${tasks.length - LISTED} more` : '';
-  return `Open AgentBus tasks: ${words.join('; ')}${rest}.`;
+  return words.join('; ') + (tasks.length > LISTED ? `; ${tasks.length - LISTED} more` : '');
+}
+
+/** One line that names the open tasks of an address, for a context that knows nothing of them; empty without any. */
+export function openTasksLine(tasks: readonly Task[], address: string): string {
+  return tasks.length === 0 ? '' : `Open AgentBus tasks: ${named(tasks, address)}.`;
 }

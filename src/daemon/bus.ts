@@ -77,8 +77,6 @@ export async function openBus(options: BusOptions): Promise<Bus> {
   const announced = new Map<string, string>();
   const waiting = new Map<string, Set<() => void>>();
   let closed = false;
-  // When the next task expires, as the hub said last.
-  let nextTaskEnd: number | null = null;
 
   function once(key: string, delay: number, fn: () => void): void {
     if (closed || timers.has(key)) return;
@@ -213,9 +211,6 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     });
     hub
       .sweep()
-      .then((next) => {
-        nextTaskEnd = next;
-      })
       .catch((error: unknown) => log('sweep of the hub failed', { error: String(error) }))
       .finally(scheduleUpkeep);
     runPump();
@@ -229,7 +224,7 @@ export async function openBus(options: BusOptions): Promise<Bus> {
   /** At the next expiry, and once an hour in any case. */
   function scheduleUpkeep(): void {
     if (closed) return;
-    const next = Math.min(store.nextExpiry() ?? Infinity, nextTaskEnd ?? Infinity);
+    const next = Math.min(store.nextExpiry() ?? Infinity, store.nextTaskEnd() ?? Infinity);
     const delay = Math.min(HOUR, Math.max(1_000, next - now() + 50));
     clearTimeout(timers.get('upkeep'));
     timers.delete('upkeep');

@@ -1,6 +1,7 @@
 import { AgentBusError } from '../core/errors.ts';
 import type { InboxRow, InstanceRow } from '../store/contract.ts';
 import type { Bus } from './bus.ts';
+import { promoteIfFree } from './identity.ts';
 
 /** Who calls: a session by its harness and key, or the person at a shell. */
 export type Caller = { harness: string; session: string } | { person: true };
@@ -8,6 +9,11 @@ export type Caller = { harness: string; session: string } | { person: true };
 export interface CallerIdentity {
   address: string;
   instance: InstanceRow | null;
+}
+
+/** A stand-by takes over as soon as it does something and the owner is gone. */
+function promote(bus: Bus, instance: InstanceRow): InstanceRow {
+  return bus.store.mark(() => promoteIfFree(bus, instance));
 }
 
 /** Throws AB-1002 for a session that has not joined: it is never given another's name. */
@@ -27,6 +33,7 @@ export function identify(bus: Bus, caller: Caller): CallerIdentity {
       'it joins at its first prompt, once `agentbus install` has run and (Codex) its hooks are trusted',
     );
   }
+  if (instance.standby) instance = promote(bus, instance);
   return { address: instance.address, instance };
 }
 

@@ -13,7 +13,14 @@ function callerOn(socket: WebSocket): Call {
   let last = 0;
   const waiting = new Map<number, { resolve(value: Record<string, unknown>): void; reject(error: Error): void }>();
   socket.on('message', (data: Buffer) => {
-    const answer = record(JSON.parse(data.toString('utf8')));
+    let answer: Record<string, unknown>;
+    try {
+      answer = record(JSON.parse(data.toString('utf8')));
+    } catch {
+      // Whoever answers there is not Codex.
+      socket.terminate();
+      return;
+    }
     const question = waiting.get(Number(answer['id']));
     // What has a method is a notification, or a question that somebody else answers.
     if (!question || answer['method'] !== undefined) return;

@@ -2,7 +2,6 @@ import { openTasksLine } from '../core/task.ts';
 import { VERSION } from '../core/version.ts';
 import type { Bus } from './bus.ts';
 import type { CallerIdentity } from './callers.ts';
-import { pausedKey } from './overview.ts';
 import { brakeOf, presenceOf } from './presence.ts';
 
 export interface Diagnosis {
@@ -25,11 +24,11 @@ export function diagnose(bus: Bus, who: CallerIdentity): Diagnosis {
   const open = who.instance ? store.openOffers(who.instance.id).length : 0;
   const notes = [
     who.instance?.standby ? 'Another session holds this name: nothing is shown here until that one ends.' : '',
-    store.meta(pausedKey(who.address)) === '1' ? 'Paused: nothing is shown until `agentbus resume`.' : '',
     who.instance?.headless && !who.instance.named
       ? 'A run without a person: only mail to this address is shown, and it ends with the run.'
       : '',
-    brake === null ? '' : `Loop brake: ${brake}, until your user's next prompt.`,
+    brake === 'paused' ? 'Paused: nothing is shown until `agentbus resume`.' : '',
+    brake === null || brake === 'paused' ? '' : `Loop brake: ${brake}, until your user's next prompt.`,
     open > 0 ? `${open} shown and not proven yet.` : '',
     queued.length > 0 ? `${queued.length} of yours not at the hub yet.` : '',
     who.instance ? `Last hook ${Math.round((now - who.instance.seenAt) / 1000)} s ago.` : '',

@@ -55,11 +55,13 @@ function lowestSlot(context: IdentityContext, group: string, harness: string): C
 }
 
 /** A name given by a person: a whole address, or one segment inside the project's group. */
-function explicitName(handed: HandedEnv, group: string): Claim | null {
+function explicitName(store: Store, handed: HandedEnv, group: string): Claim | null {
   const wanted = handed.AGENTBUS_AGENT?.trim();
   if (!wanted) return null;
-  if (isAddress(wanted)) return parseAddress(wanted)!.workspace === WORKSPACE ? { address: wanted, kind: 'name' } : null;
-  return isSegment(wanted) ? { address: formatAddress({ workspace: WORKSPACE, group, name: wanted }), kind: 'name' } : null;
+  const address = isSegment(wanted) ? formatAddress({ workspace: WORKSPACE, group, name: wanted }) : wanted;
+  if (!isAddress(address) || parseAddress(address)!.workspace !== WORKSPACE) return null;
+  // Nobody becomes the person: their mail is not a session's.
+  return store.agent(address)?.kind === 'person' ? null : { address, kind: 'name' };
 }
 
 /** The instance whose place a cleared session takes: the same process, or the one that said so just now. */
@@ -94,7 +96,7 @@ function claimFor(
 ): Claim {
   const { store } = context;
   const group = store.project(root, toSegment(basename(root)));
-  const named = harness.trustsEnv(headless) ? explicitName(handed, group) : null;
+  const named = harness.trustsEnv(headless) ? explicitName(store, handed, group) : null;
   if (named) return named;
   if (headless) {
     const name = `${harness.id}-run-${newId('ins').slice(-6).toLowerCase()}`;

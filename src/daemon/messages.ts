@@ -9,7 +9,7 @@ import type { OutboxRow } from '../store/contract.ts';
 import type { Bus } from './bus.ts';
 import { ownMessage, requireOwner, type CallerIdentity } from './callers.ts';
 import { WORKSPACE } from './identity.ts';
-import { seenWhen } from './presence.ts';
+import { presenceOf, seenWhen } from './presence.ts';
 
 export interface SendRequest {
   /** The sender's own id for it: sent again under it, it is the same message. */
@@ -90,7 +90,7 @@ function answerFor(bus: Bus, row: OutboxRow): SendAnswer {
     to: row.recipient,
     conversation: envelope.conversationid,
     state: delivered ? 'delivered' : row.state === 'sent' ? 'accepted' : 'queued',
-    seen: seenWhen(bus, row.recipient, envelope.priority, envelope.type),
+    seen: seenWhen(bus, envelope),
   };
 }
 
@@ -152,6 +152,8 @@ export async function post(bus: Bus, who: CallerIdentity, draft: Draft): Promise
 export async function recipientOf(bus: Bus, typed: string): Promise<string> {
   const known = await knownAddresses(bus);
   const to = resolveAddress(typed, known);
+  if (bus.store.agent(to)?.kind === 'oneoff' && presenceOf(bus, to) === 'offline')
+    throw new AgentBusError('AB-5001', `${to} was a run that has ended`, 'nobody takes its place; `agentbus agents` lists who is there');
   if (known.includes(to)) return to;
   throw new AgentBusError(
     'AB-5001',

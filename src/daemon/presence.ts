@@ -1,11 +1,13 @@
-import { priorityRank, TYPES, type Priority } from '../core/envelope.ts';
+import { priorityRank, TYPES, type Envelope } from '../core/envelope.ts';
 import type { Harness } from '../core/harness.ts';
+import { isStatus } from '../core/task.ts';
 import { LIMITS } from '../core/limits.ts';
 import { findHarness } from '../harness/registry.ts';
 import type { AgentRow, InstanceRow } from '../store/contract.ts';
 import { redact } from '../record/redact.ts';
 import type { Bus } from './bus.ts';
 import { holds } from './identity.ts';
+import { pausedKey } from './overview.ts';
 
 export type Presence = 'idle' | 'busy' | 'offline' | 'person';
 
@@ -32,8 +34,9 @@ function liveHolder(bus: Bus, address: string): InstanceRow | null {
   return holder && holds(bus, holder) ? holder : null;
 }
 
-/** Whether the loop brakes are on: messages past the hop limit, or no more turns without a person. */
+/** Whether it is paused, or the loop brakes are on: messages past the hop limit, or no more turns without a person. */
 export function brakeOf(bus: Bus, address: string, holder: InstanceRow | null): string | null {
+  if (bus.store.meta(pausedKey(address)) === '1') return 'paused';
   const held = bus.store.heldCount(address, bus.now());
   if (held > 0) return `${held} held`;
   const spent = holder !== null && holder.state !== 'ended' && holder.stopTotal >= LIMITS.stopExtensionsPerPrompt;
@@ -58,7 +61,7 @@ export function viewAgent(bus: Bus, agent: AgentRow): AgentView {
     address: agent.address,
     kind: agent.kind,
     harness: agent.harness,
-    title: harness?.title ?? (agent.kind === 'person' ? 'you' : ''),
+    title: harness?.title ?? (agent.kind === 'person' ? 'you' : (agent.harness ?? '')),
     presence: presenceOf(bus, agent.address),
     badges: harness ? badgesOf(bus, harness, liveHolder(bus, agent.address)) : [],
     unread: bus.store.unreadCount(agent.address, bus.now()),
@@ -85,27 +88,31 @@ export function ago(milliseconds: number): string {
   return minutes < 48 * 60 ? `${Math.round(minutes / 60)} h ago` : `${Math.round(minutes / 1440)} days ago`;
 }
 
-/** When a message will be seen, in words: by its priority and the recipient's state. */
-export function seenWhen(bus: Bus, address: string, priority: Priority, type: string): string {
+/** When a message will be seen, in words: by what it is and the recipient's state. */
+export function seenWhen(bus: Bus, { subject: address, priority, type, data }: Envelope): string {
   const presence = presenceOf(bus, address);
   if (presence === 'person') return 'person: when they run `agentbus inbox`';
+  if (bus.store.meta(pausedKey(address)) === '1') return 'paused: once it is resumed';
   const holder = bus.store.lastHolder(address);
   const harness = holder && findHarness(holder.harness);
   if (presence === 'offline') {
     const unread = bus.store.unreadCount(address, bus.now());
     return `offline: queued, ${unread} unread${holder ? `, last seen ${ago(bus.now() - holder.seenAt)}` : ''}`;
   }
-  const brake = brakeOf(bus, address, holder);
-  if (presence === 'idle' && brake !== null) return `idle, ${brake}: at the next prompt of its person`;
+  const status = isStatus({ type, data });
   if (presence === 'idle') {
-    const woken = holder !== null && bus.waker.wakes(holder, priorityRank(priority));
+    const brake = brakeOf(bus, address, holder);
+    if (brake !== null) return `idle, ${brake}: at the next prompt of its person`;
+    const woken = !status && holder !== null && bus.waker.wakes(holder, priorityRank(priority));
     return woken ? 'idle: it is woken for it' : 'idle: at the next prompt';
   }
-  const urgent = priority === 'high' || priority === 'urgent';
-  const midTurn = urgent && harness?.inject['post-tool'] !== undefined;
+  const urgent = !status && (priority === 'high' || priority === 'urgent');
+  const midTurn = (urgent || TASK_NEWS.has(type)) && harness?.inject['post-tool'] !== undefined;
   const atStop = (urgent || type === TYPES.taskRequest) && harness?.inject.stop !== undefined && bus.settings().stopInject(harness.id);
   if (midTurn && atStop) return `busy, ${priority}: at the next tool call, or when the turn ends`;
   if (midTurn) return `busy, ${priority}: at the next tool call`;
   if (atStop) return `busy, ${priority}: when the turn ends`;
-  return `busy, ${priority}: at the next prompt`;
+  return `busy, ${status ? 'a status' : priority}: at the next prompt`;
 }
+
+const TASK_NEWS: ReadonlySet<string> = new Set([TYPES.taskInput, TYPES.taskResult, TYPES.taskError, TYPES.taskCancel]);

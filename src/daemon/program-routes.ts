@@ -6,7 +6,9 @@ import { connect, disconnect, injectAck, turn, unread } from './programs.ts';
 import { CallerSchema, check, identified, type Handler } from './schemas.ts';
 import { countUsage } from './tasks.ts';
 
-const count = v.optional(v.pipe(v.number(), v.minValue(0)), 0);
+// What one report may count: beyond it a sum would leave the integers.
+const count = v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(1e9)), 0);
+const cost = v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1e6)), 0);
 const strings = v.optional(v.pipe(v.array(v.string()), v.maxLength(50)), []);
 
 const ConnectSchema = v.object({
@@ -32,7 +34,7 @@ const UsageSchema = v.object({
   cacheRead: count,
   cacheWrite: count,
   reasoning: count,
-  usd: count,
+  usd: cost,
 });
 
 /** The calls of programs that speak the local surface themselves. */
@@ -59,7 +61,9 @@ export const PROGRAM_ROUTES: Readonly<Record<string, Handler>> = {
       cost_usd: usd,
     };
     const row = { id: newId('rec'), at: now, body: JSON.stringify(redactJson(body)) };
-    bus.store.mark(() => bus.store.addRecord(row));
-    return { id: row.id, task: countUsage(bus, who.address, input + output, usd) };
+    return bus.store.mark(() => {
+      bus.store.addRecord(row);
+      return { id: row.id, task: countUsage(bus, who.address, input + output, usd) };
+    });
   }),
 };

@@ -1,3 +1,4 @@
+import { isAddress, isSegment } from '../core/address.ts';
 import type { EventKind, Harness, HookEvent, InjectPoint } from '../core/harness.ts';
 import { AgentBusError } from '../core/errors.ts';
 import { openTasksLine } from '../core/task.ts';
@@ -68,8 +69,14 @@ export interface Connected {
   tasks: string;
 }
 
-/** Joins a program, or takes it up again after a restart. Throws AB-7001 for the name of a coding CLI. */
+/** Joins a program, or takes it up again after a restart. Throws AB-7001 for the name of a coding CLI, AB-7002. */
 export async function connect(bus: Bus, request: Connect): Promise<Connected> {
+  if (request.name !== undefined && !isSegment(request.name) && !isAddress(request.name))
+    throw new AgentBusError(
+      'AB-7002',
+      `not a name for an agent: ${JSON.stringify(String(request.name).slice(0, 80))}`,
+      'lower-case letters, digits, dots, dashes',
+    );
   if (findHarness(request.program))
     throw new AgentBusError('AB-7001', `program: ${request.program} joins by its hooks`, 'give the program a name of its own');
   const { store } = bus;
@@ -153,12 +160,12 @@ export function injectAck(
   return { presented: presented.length, missed: missed.length, read: read.length };
 }
 
-/** A turn has begun or ended. Of a coding CLI it says no more than its hooks do. */
+/** A turn has begun, by a person or not, or has ended. */
 export function turn(bus: Bus, who: CallerIdentity, state: 'started' | 'completed', human: boolean): { state: string } {
   requireOwner(who);
-  if (!who.instance) throw new AgentBusError('AB-1002', 'a turn belongs to a session', 'call it in the name of one');
-  const event = eventOf(who.instance, state === 'started' ? 'prompt' : 'stop');
-  const next = progressed(who.instance, event, human, bus.now());
+  const instance = programOf(who);
+  const event = eventOf(instance, state === 'started' ? 'prompt' : 'stop');
+  const next = progressed(instance, event, human, bus.now());
   bus.store.mark(() => bus.store.saveInstance(next));
   return { state: next.state };
 }

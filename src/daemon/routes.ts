@@ -62,7 +62,7 @@ function daemonStatus({ bus, started }: ControlOptions): unknown {
     harnesses: HARNESSES.map((harness) => harness.id),
     agents: agents.length,
     live: agents.filter((agent) => agent.presence === 'idle' || agent.presence === 'busy').length,
-    braked: agents.filter((agent) => agent.brake !== null).length,
+    braked: agents.filter((agent) => agent.brake !== null && agent.brake !== 'paused').length,
     unread: agents.reduce((sum, agent) => sum + agent.unread, 0),
     outbox: bus.store.queuedOutbox(1_000).length,
   };

@@ -41,7 +41,7 @@ const AttachSchema = v.object({
   caller: CallerSchema,
   name: v.pipe(v.string(), v.minLength(1), v.maxLength(200)),
   mediaType: v.pipe(v.string(), v.maxLength(100)),
-  base64: v.pipe(v.string(), v.base64()),
+  base64: v.string(),
 });
 const BlobSchema = v.object({ caller: CallerSchema, ref: v.string() });
 const BlobPartSchema = v.object({

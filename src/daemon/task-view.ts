@@ -1,6 +1,7 @@
 import { TYPES } from '../core/envelope.ts';
 import { readJws } from '../core/jws.ts';
-import { isOver, type TaskEvent, type TaskState } from '../core/task.ts';
+import type { TaskEvent, TaskState } from '../core/task.ts';
+import { cutUtf16 } from '../core/unicode.ts';
 import { attachmentsOf, type Attachment } from '../core/task-data.ts';
 import type { TaskRow } from '../store/contract.ts';
 import type { Bus } from './bus.ts';
@@ -98,17 +99,20 @@ function summary(bus: Bus, task: TaskRow): TaskSummary {
     created: new Date(task.createdAt).toISOString(),
     updated: new Date(task.updatedAt).toISOString(),
     expires: new Date(task.expiresAt).toISOString(),
-    instructions: first ? asText(dataOf(bus, first)['instructions']) : '',
-    last: last && last.type !== TYPES.taskRequest ? step(bus, task, last).text : '',
+    instructions: first ? cutUtf16(asText(dataOf(bus, first)['instructions']), SUMMARY) : '',
+    last: last && last.type !== TYPES.taskRequest ? cutUtf16(step(bus, task, last).text, SUMMARY) : '',
   };
 }
 
-const LIST = 100;
+// The last so many; and so much of their words.
+const LIST = 200;
+const SUMMARY = 300;
 
 /** A session's own tasks, or, for a person, everybody's here; open ones alone unless `all`. */
 export function listTasks(bus: Bus, who: CallerIdentity, all: boolean): { tasks: TaskSummary[] } {
-  const rows = bus.store.tasksOf(who.address === bus.person ? null : who.address, all ? LIST : 1_000);
-  return { tasks: rows.filter((task) => all || !isOver(task)).map((task) => summary(bus, task)) };
+  const whose = who.address === bus.person ? null : who.address;
+  const rows = all ? bus.store.tasksOf(whose, LIST) : bus.store.openTasks(whose);
+  return { tasks: rows.map((task) => summary(bus, task)) };
 }
 
 /** Throws AB-6001. */

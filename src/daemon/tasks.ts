@@ -1,7 +1,7 @@
 import { TYPES, type Draft, type Priority } from '../core/envelope.ts';
 import { AgentBusError } from '../core/errors.ts';
 import { readJws } from '../core/jws.ts';
-import { isOver, type Task } from '../core/task.ts';
+import { isOver, isStatus, type Task, type TaskEvent } from '../core/task.ts';
 import type { Attachment } from '../core/task-data.ts';
 import { addReceipt } from '../drain/offer.ts';
 import type { InboxState, TaskRow } from '../store/contract.ts';
@@ -25,6 +25,21 @@ export interface TaskRequest {
 /** What a step of a task answers with: the message that made it, and how the task stands then. */
 export interface TaskAnswer extends SendAnswer {
   task: Task;
+  /** What its agent should know before it goes on, in words. */
+  notes: string[];
+}
+
+function standing(bus: Bus, id: string): { task: Task; notes: string[] } {
+  const task = expectedTask(bus, id)!;
+  const row = bus.store.task(id);
+  const notes: string[] = [];
+  if (!isOver(task) && task.cancelRequestedAt !== null) notes.push('Its sender asked to call it off: end it as canceled, or finish it.');
+  if (row && overBudget(bus, row)) notes.push(`Its budget is used up: ${spentWords(row)}.`);
+  return { task, notes };
+}
+
+function spentWords({ tokens, usd }: Pick<TaskRow, 'tokens' | 'usd'>): string {
+  return `${tokens} tokens${usd > 0 ? `, ${usd.toFixed(2)} USD` : ''}`;
 }
 
 const present = (fields: Record<string, unknown>): Record<string, unknown> =>
@@ -32,7 +47,8 @@ const present = (fields: Record<string, unknown>): Record<string, unknown> =>
 
 /** Throws AB-6001 for what is not one of the caller's tasks. A person may see those of every agent here. */
 export function requireTask(bus: Bus, who: CallerIdentity, id: string): TaskRow {
-  const task = bus.store.task(id);
+  // The id at hand may be that of a later message of the task.
+  const task = bus.store.task(bus.store.inboxMessage(id)?.task ?? id);
   if (task && (who.address === task.caller || who.address === task.agent || who.address === bus.person)) return task;
   throw new AgentBusError('AB-6001', `no task ${id.slice(0, 40)} of yours`, '`agentbus task list` shows them');
 }
@@ -45,15 +61,32 @@ function actAs(bus: Bus, who: CallerIdentity, task: TaskRow, side: 'caller' | 'a
   throw new AgentBusError('AB-4002', `this step of task ${task.id} is for ${task[side]}`, '`agentbus task show <id>` tells how it stands');
 }
 
-/** Moves the caller's own messages of a task on: it has dealt with them. */
-function advance(bus: Bus, address: string, task: string, types: readonly string[], state: InboxState, by: Record<string, unknown>): void {
+/** Moves messages of a task on that their recipient has dealt with; what it was not shown yet stays to be shown. */
+function advance(bus: Bus, address: string, ids: readonly string[], state: InboxState, by: Record<string, unknown>): void {
   bus.store.mark(() => {
-    for (const row of bus.store.inboxOfTask(task)) {
-      if (row.recipient !== address || !types.includes(row.type) || row.status) continue;
+    for (const id of ids) {
+      const row = bus.store.inboxMessage(id);
+      if (row?.recipient !== address || (row.state === 'unread' && row.shows === 0)) continue;
       if (bus.store.advance(row.seq, state)) addReceipt(bus.store, row, state, by, bus.now());
     }
   });
   void bus.pump.run().catch((error: unknown) => bus.log('pump failed', { error: String(error) }));
+}
+
+function messagesOf(bus: Bus, task: string, types: readonly string[]): string[] {
+  return bus.store.taskEvents(task).flatMap(({ id, type, late }) => (types.includes(type) && !late ? [id] : []));
+}
+
+/** The question that waits for its answer; null when none does. */
+function openQuestion(bus: Bus, task: Task): string | null {
+  if (task.state !== 'input-required') return null;
+  return bus.store.taskEvents(task.id).findLast((event) => isQuestion(bus, event))?.id ?? null;
+}
+
+function isQuestion(bus: Bus, event: TaskEvent): boolean {
+  if (event.type !== TYPES.taskProgress || event.late) return false;
+  const jws = bus.store.inboxMessage(event.id)?.jws ?? bus.store.outboxMessage(event.id)?.jws;
+  return jws !== undefined && !isStatus(readJws(jws));
 }
 
 /** Whether the same step in the same words is a repeat: progress may be told twice, and two questions may have one answer. */
@@ -66,6 +99,7 @@ async function take(bus: Bus, as: CallerIdentity, task: Task, step: Pick<Draft, 
   const request = readJws(bus.store.outboxMessage(task.id)?.jws ?? bus.store.inboxMessage(task.id)!.jws);
   const draft = {
     ...step,
+    data: { task: task.id, ...(step.data as Record<string, unknown>) },
     from: as.address,
     to: as.address === task.agent ? task.caller : task.agent,
     priority: step.priority ?? request.priority,
@@ -74,7 +108,7 @@ async function take(bus: Bus, as: CallerIdentity, task: Task, step: Pick<Draft, 
     inReplyTo: task.id,
   };
   const answer = (mayRepeat(task, step.type) ? sentBefore(bus, as, draft) : null) ?? (await post(bus, as, draft));
-  return { ...answer, task: expectedTask(bus, task.id)! };
+  return { ...answer, ...standing(bus, task.id) };
 }
 
 /** Gives an agent work. Throws what sending throws, and AB-5008. */
@@ -91,7 +125,7 @@ export async function requestTask(bus: Bus, who: CallerIdentity, request: TaskRe
     expiresIn: request.expiresIn,
     id: request.id,
   });
-  return { ...answer, task: expectedTask(bus, answer.id)! };
+  return { ...answer, ...standing(bus, answer.id) };
 }
 
 /** Says that the work has begun, where that was not said yet. */
@@ -110,22 +144,13 @@ export interface Progress {
 }
 
 /** Accepts a task, tells how it goes, or asks. Throws AB-4002, AB-6001, AB-6002, AB-6003. */
-export async function progressTask(
-  bus: Bus,
-  who: CallerIdentity,
-  { task: id, percent, note, question, ...rest }: Progress,
-): Promise<TaskAnswer> {
-  const before = requireTask(bus, who, id);
+export async function progressTask(bus: Bus, who: CallerIdentity, { task, percent, note, question, id }: Progress): Promise<TaskAnswer> {
+  const before = requireTask(bus, who, task);
   const as = actAs(bus, who, before, 'agent');
   const silent = percent === undefined && note === undefined && question === undefined;
-  if (silent && before.state === 'submitted') {
-    const answer = await take(bus, as, before, { type: TYPES.taskAccept, data: {}, ...rest });
-    advance(bus, as.address, id, [TYPES.taskRequest], 'read', { by: 'accept' });
-    return answer;
-  }
-  const task = await accepted(bus, as, before);
-  advance(bus, as.address, id, [TYPES.taskRequest, TYPES.taskInput], 'read', { by: 'progress' });
-  return take(bus, as, task, { type: TYPES.taskProgress, data: present({ percent, note, question }), ...rest });
+  advance(bus, as.address, messagesOf(bus, before.id, [TYPES.taskRequest, TYPES.taskInput]), 'read', { by: 'progress' });
+  if (silent && before.state === 'submitted') return take(bus, as, before, { type: TYPES.taskAccept, data: {}, id });
+  return take(bus, as, await accepted(bus, as, before), { type: TYPES.taskProgress, data: present({ percent, note, question }), id });
 }
 
 export interface Finish {
@@ -154,7 +179,9 @@ export async function finishTask(bus: Bus, who: CallerIdentity, request: Finish)
     const data = present({ outcome: request.outcome, message: request.message || request.outcome, usage });
     answer = await take(bus, as, before, { type: TYPES.taskError, data, id: request.id });
   }
-  advance(bus, as.address, request.task, [TYPES.taskRequest, TYPES.taskInput, TYPES.taskCancel], 'replied', { reply: answer.id });
+  advance(bus, as.address, messagesOf(bus, before.id, [TYPES.taskRequest, TYPES.taskInput, TYPES.taskCancel]), 'replied', {
+    reply: answer.id,
+  });
   return answer;
 }
 
@@ -169,17 +196,33 @@ export function cancelTask(bus: Bus, who: CallerIdentity, id: string, reason: st
 export async function answerTask(bus: Bus, who: CallerIdentity, id: string, answer: unknown, message?: string): Promise<TaskAnswer> {
   const task = requireTask(bus, who, id);
   const as = actAs(bus, who, task, 'caller');
+  const question = openQuestion(bus, task);
   const sent = await take(bus, as, task, { type: TYPES.taskInput, data: { answer }, id: message });
-  advance(bus, as.address, id, [TYPES.taskProgress], 'replied', { reply: sent.id });
+  if (question !== null) advance(bus, as.address, [question], 'replied', { reply: sent.id });
   return sent;
 }
 
-/** A reply; to the question of a task it is the answer that the task waits for. */
-export async function replyOrAnswer(bus: Bus, who: CallerIdentity, request: ReplyRequest): Promise<SendAnswer> {
+/** A reply, and the task of the message as far as it is still open. */
+export interface ReplyAnswer extends SendAnswer {
+  openTask: string | null;
+}
+
+/** A reply; to the open question of a task it is the answer that the task waits for. Throws AB-6003 for a question that a later one replaced. */
+export async function replyOrAnswer(bus: Bus, who: CallerIdentity, request: ReplyRequest): Promise<ReplyAnswer> {
   const row = bus.store.inboxMessage(request.id);
-  const task = row?.task && row.type === TYPES.taskProgress && !row.status ? bus.store.task(row.task) : null;
-  if (!task || row?.recipient !== who.address || isOver(task)) return replyTo(bus, who, request);
-  return answerTask(bus, who, task.id, request.data, request.as);
+  const task = row?.recipient === who.address && row.task !== null ? bus.store.task(row.task) : null;
+  const question = task && openQuestion(bus, task);
+  if (task && question !== null && row!.type === TYPES.taskProgress && !row!.status) {
+    if (question !== row!.id)
+      throw new AgentBusError(
+        'AB-6003',
+        `${row!.id} is no longer what task ${task.id} waits for`,
+        `its agent asked again: read ${question} first, and answer that`,
+      );
+    return { ...(await answerTask(bus, who, task.id, request.data, request.as)), openTask: null };
+  }
+  const answer = await replyTo(bus, who, request);
+  return { ...answer, openTask: task && task.agent === who.address && !isOver(task) ? task.id : null };
 }
 
 /** Gives up a task that one works on. */
@@ -195,7 +238,7 @@ export function countUsage(bus: Bus, address: string, tokens: number, usd: numbe
   bus.store.mark(() => bus.store.addTaskUsage(task.id, tokens, usd));
   const spent = { ...task, tokens: task.tokens + tokens, usd: task.usd + usd };
   if (!overBudget(bus, spent) || overBudget(bus, task)) return task.id;
-  const note = `its budget is used up: ${spent.tokens} tokens${spent.usd > 0 ? `, ${spent.usd.toFixed(2)} USD` : ''}`;
+  const note = `its budget is used up: ${spentWords(spent)}`;
   progressTask(bus, { address, instance: null }, { task: task.id, note }).catch((error: unknown) =>
     bus.log('budget note failed', { error: String(error) }),
   );

@@ -1,7 +1,7 @@
 import { connectedLine, measure } from '../core/frame.ts';
 import type { HandedEnv, Harness, HookEvent, InjectPoint } from '../core/harness.ts';
 import { LIMITS } from '../core/limits.ts';
-import { openTasksLine } from '../core/task.ts';
+import { expiredTasksLine, openTasksLine } from '../core/task.ts';
 import { holds, joinSession, promoteIfFree, type IdentityContext } from '../daemon/identity.ts';
 import { pausedKey } from '../daemon/overview.ts';
 import type { Settings } from '../daemon/settings.ts';
@@ -10,6 +10,7 @@ import { selectMessages, waitsForHuman, type Place } from '../drain/select.ts';
 import { readAfterStop, settle, type SettleContext } from '../drain/settle.ts';
 import { plainName, recordsOf } from '../record/record.ts';
 import type { InboxRow, InstanceRow, RecordRow } from '../store/contract.ts';
+import { expiredTasks, forgetExpired } from '../store/expired.ts';
 
 export interface HookContext extends SettleContext, IdentityContext {
   settings(): Settings;
@@ -146,10 +147,12 @@ function inFlight(context: HookContext, place: Place, address: string, rows: rea
   return new Set(rows.map((row) => row.conversation).filter((id) => context.store.inFlight(id, address)));
 }
 
-/** The open tasks, for a session that came to its place without a start that named them: a stand-by that took over, a new name. */
-function untoldTasks(context: HookContext, instance: InstanceRow): string {
-  if (instance.announced !== null || (instance.headless && !instance.named)) return '';
-  return openTasksLine(context.store.openTasks(instance.address), instance.address);
+/** Tasks that expired since the last prompt, and the open ones for a session that came to its place without a start that named them. */
+function untoldTasks({ store }: HookContext, instance: InstanceRow): string {
+  if (instance.headless && !instance.named) return '';
+  const expired = expiredTasks(store, instance.address).flatMap((id) => store.task(id) ?? []);
+  const open = instance.announced === null ? store.openTasks(instance.address) : [];
+  return [expiredTasksLine(expired, instance.address), openTasksLine(open, instance.address)].filter((line) => line !== '').join('\n');
 }
 
 /** A batch behind a line of its own, both within the budget. */
@@ -186,7 +189,10 @@ export function inject(context: HookContext, harness: Harness, instance: Instanc
   storeOffers(context.store, instance, event, batch, recordSize(context, harness, instance, event), context.now());
   const hops = place.kind === 'prompt' && place.human ? 0 : Math.max(0, ...batch.shown.map(({ row }) => row.hops));
   const next: InstanceRow = { ...instance, turnHops: Math.max(instance.turnHops, hops) };
-  if (tasks !== '') next.announced = tasks;
+  if (tasks !== '') {
+    next.announced ??= tasks;
+    forgetExpired(context.store, instance.address);
+  }
   if (place.kind === 'post-tool') Object.assign(next, { midFrames: next.midFrames + 1, midBytes: next.midBytes + bytes });
   if (place.kind === 'stop') Object.assign(next, { state: 'busy', stopInTurn: next.stopInTurn + 1, stopTotal: next.stopTotal + 1 });
   return { output: point.render(event.native, batch.text), batch, instance: next };

@@ -32,6 +32,9 @@ export const RECEIPT_STATES = [
 // What a message counts as afterwards. A step that says nothing new about the message leaves it.
 const CLOSING: ReadonlySet<string> = new Set(['presented', 'read', 'replied', 'resolved', 'expired']);
 
+// Answers to what is open: the task allows one each, and talk must not keep a task from its end.
+const CLOSES: ReadonlySet<string> = new Set([TYPES.taskInput, TYPES.taskResult, TYPES.taskError, TYPES.taskCancel]);
+
 // ms. An attachment that no message names by then is forgotten.
 const UNSENT = 24 * 3600_000;
 
@@ -56,8 +59,8 @@ export interface Hub {
   putBlob(device: string, address: string, bytes: Buffer): Promise<string>;
   /** The bytes of an attachment, for a party of a message that names it. Throws AB-5008. */
   blob(device: string, address: string, ref: string): Promise<Buffer>;
-  /** Ends tasks whose time is over, and forgets attachments of expired messages; answers with the time of the next end. */
-  sweep(): Promise<number | null>;
+  /** Ends tasks whose time is over, and forgets attachments of expired messages. */
+  sweep(): Promise<void>;
   trace(device: string, messageId: string): Promise<HubReceipt[]>;
   /** Calls back when something is waiting for the device; answers with the way to stop it. */
   watch(device: string, onNews: () => void): () => void;
@@ -115,6 +118,7 @@ export function createHub(store: HubStore, now: () => number): Hub {
   }
 
   async function checkLimits(envelope: Envelope): Promise<void> {
+    if (CLOSES.has(envelope.type)) return;
     const recent = await store.recentMessages(envelope.source, envelope.subject, now() - 60_000);
     if (recent >= LIMITS.pairPerMinute) {
       throw new AgentBusError(
@@ -145,10 +149,9 @@ export function createHub(store: HubStore, now: () => number): Hub {
     devices.forEach(wake);
   }
 
-  async function sweep(): Promise<number | null> {
+  async function sweep(): Promise<void> {
     for (const { workspace, id } of await store.overdueTasks(now(), 1_000)) await endIfOverdue(workspace, id);
     await store.sweepBlobs(now());
-    return store.nextTaskEnd();
   }
 
   async function submit(device: string, jws: string): Promise<SubmitResult> {
@@ -175,6 +178,8 @@ export function createHub(store: HubStore, now: () => number): Hub {
       expiresAt: Date.parse(envelope.expiretime),
       blobs: attachmentsOf(envelope.data).map(({ ref }) => hashOf(ref)),
     };
+    if (message.blobs.length > LIMITS.attachments)
+      throw new AgentBusError('AB-7005', `${message.blobs.length} attachments`, `at most ${LIMITS.attachments} in one message`);
     const task = taskOf(envelope);
     if (task !== null) await endIfOverdue(workspace, task);
     const decide = (current: Task | null) => applyToTask(current, envelope, workspace, now());

@@ -1,5 +1,5 @@
 import type { AgentBusError } from '../core/errors.ts';
-import type { Task, TaskChange, TaskEvent, TaskState } from '../core/task.ts';
+import { OPEN_STATES, type Task, type TaskChange, type TaskEvent, type TaskState } from '../core/task.ts';
 import type { Database, Row } from '../store/driver.ts';
 import type { DecideTask, HubStore } from './store.ts';
 
@@ -16,6 +16,8 @@ CREATE TABLE task_events (
 ) STRICT;
 CREATE INDEX task_events_task ON task_events (workspace, task, seq);
 `;
+
+const OPEN = `state IN (${OPEN_STATES.map((state) => `'${state}'`).join(', ')})`;
 
 const toTask = (row: Row): Task => ({
   id: row['id'] as string,
@@ -35,7 +37,7 @@ const toTask = (row: Row): Task => ({
 export type DecisionResult = { refused: null; devices: string[] } | { refused: AgentBusError; devices: string[] };
 
 /** The hub's tasks. `queueTask` runs inside the caller's transaction. */
-export function hubTasks(db: Database): Pick<HubStore, 'task' | 'overdueTasks' | 'nextTaskEnd' | 'endTask'> & {
+export function hubTasks(db: Database): Pick<HubStore, 'task' | 'overdueTasks' | 'endTask'> & {
   decideTask(workspace: string, id: string, decide: DecideTask): DecisionResult;
 } {
   const sql = {
@@ -49,10 +51,7 @@ export function hubTasks(db: Database): Pick<HubStore, 'task' | 'overdueTasks' |
     queue: db.prepare(
       "INSERT INTO deliveries (device, kind, body, message_id, conversation_seq, queued_at) VALUES (?, 'task', ?, ?, 0, ?)",
     ),
-    overdue: db.prepare(
-      `SELECT * FROM tasks WHERE state IN ('submitted', 'working', 'input-required', 'auth-required') AND expires_at <= ? ORDER BY expires_at LIMIT ?`,
-    ),
-    next: db.prepare(`SELECT min(expires_at) AS at FROM tasks WHERE state IN ('submitted', 'working', 'input-required', 'auth-required')`),
+    overdue: db.prepare(`SELECT * FROM tasks WHERE ${OPEN} AND expires_at <= ? ORDER BY expires_at LIMIT ?`),
   };
   const one = (row: Row | undefined): Task | null => (row ? toTask(row) : null);
 
@@ -89,10 +88,6 @@ export function hubTasks(db: Database): Pick<HubStore, 'task' | 'overdueTasks' |
     decideTask,
     task: async (workspace, id) => one(sql.task.get(workspace, id)),
     overdueTasks: async (now, limit) => sql.overdue.all(now, limit).map(toTask),
-    async nextTaskEnd() {
-      const at = sql.next.get()?.['at'];
-      return typeof at === 'number' ? at : null;
-    },
     endTask: async (workspace, id, end) =>
       db.transaction(() => {
         const task = one(sql.task.get(workspace, id));

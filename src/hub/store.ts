@@ -34,8 +34,6 @@ export interface HubStore {
   task(workspace: string, id: string): Promise<Task | null>;
   /** Open tasks whose time is over by `now`, oldest first. */
   overdueTasks(now: number, limit: number): Promise<Task[]>;
-  /** When the next open task expires; null when none is open. */
-  nextTaskEnd(): Promise<number | null>;
   /** Takes a step of a task that no message makes. Answers with the devices told. */
   endTask(workspace: string, id: string, end: (task: Task) => TaskChange | null): Promise<string[]>;
   /** Keeps bytes by their hash; `reader` may read them until then, and send them on. */

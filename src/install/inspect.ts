@@ -9,6 +9,7 @@ import { invalidEntries } from './invalid.ts';
 import { readSnapshot } from './files.ts';
 import { readConfig } from './loaded.ts';
 import { targetsOf, type InstallOptions, type Place, type Target } from './options.ts';
+import { pluginSettings } from './plugin.ts';
 import { isToml, wantedHooks, type FileKind } from './plan.ts';
 import { projectPlace } from './project.ts';
 import { claudeSilencers, codexSilencers, type Silencer } from './silencers.ts';
@@ -38,6 +39,8 @@ export interface Inspection {
   missing: string[];
   mcp: { path: string; command: string | null; current: boolean } | null;
   trust: TrustEntry[] | null;
+  /** Where Claude Code has AgentBus's plugin switched on. */
+  plugin: string | null;
   /** Settings that keep hooks from running. */
   silenced: Silencer[];
   /** Entries of others that the harness rejects; `disables`: the whole file with them. */
@@ -102,6 +105,7 @@ export async function inspectHarness(harness: Harness, options: InstallOptions):
       .map(({ event, kind }) => (kind === 'hook' ? event : `${event} (${kind})`)),
     mcp: mcpOf(own, mcpLauncher, harness.id),
     trust: harness.install.format === 'codex' ? trustIn(reads, options) : null,
+    plugin: pluginSettings(harness, options),
     silenced: silencersOf(harness, reads, options),
     invalid: own.flatMap(({ target, value }) =>
       invalidEntries(target.kind, value, version).map((entry) => ({ path: target.path, ...entry })),

@@ -2,6 +2,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { AgentBusError } from '../core/errors.ts';
 import type { Harness } from '../core/harness.ts';
+import { HARNESSES } from '../harness/registry.ts';
 import { homePaths } from '../core/paths.ts';
 import { unplanClaudeMcp, unplanClaudeSettings } from './claude.ts';
 import { unplanCodexConfig, unplanCodexHooks, unplanCodexTrust } from './codex.ts';
@@ -126,13 +127,14 @@ function planAll(harness: Harness, options: InstallOptions): { removals: Removal
   const own = { home: options.env['HOME'] ?? options.home, env: options.env };
   const byHand = baseOf(options) !== null && hookFiles(harness, own).length > 0;
   // The plugin's hooks call them too.
-  const plugin = pluginSettings(harness, options);
+  const plugin = HARNESSES.some((other) => pluginSettings(other, options) !== null);
   const launchers =
-    byHand || plugin !== null || installedElsewhere(paths.receipts, harness.id, options)
+    byHand || plugin || installedElsewhere(paths.receipts, harness.id, options)
       ? []
       : [paths.hookLauncher, paths.mcpLauncher, paths.waitLauncher].filter((path) => existsSync(path));
   const notes = removals.flatMap((removal) => removal.notes);
-  if (plugin !== null) notes.push(`Claude Code keeps AgentBus as a plugin: \`claude plugin uninstall ${PLUGIN}\` takes it out`);
+  if (pluginSettings(harness, options) !== null)
+    notes.push(`Claude Code keeps AgentBus as a plugin: \`claude plugin uninstall ${PLUGIN}\` takes it out`);
   return {
     removals,
     report: { harness: harness.id, title: harness.title, version: null, place: baseOf(options), files, launchers, notes, trust: null },

@@ -26,7 +26,7 @@ function readFile(path: string): { name: string; bytes: Buffer } {
     throw refused(`no file ${path.slice(0, 200)}`);
   }
   const inside = relative(root, real);
-  if (inside === '' || inside.startsWith('..') || isAbsolute(inside))
+  if (inside === '' || inside === '..' || inside.startsWith('../') || isAbsolute(inside))
     throw refused(`${path.slice(0, 200)} lies outside the working directory`);
   const { size, isFile } = ((stat) => ({ size: stat.size, isFile: stat.isFile() }))(statSync(real));
   if (!isFile) throw refused(`${path.slice(0, 200)} is no file`);

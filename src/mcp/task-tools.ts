@@ -1,18 +1,11 @@
 import type { TaskAnswer } from '../daemon/tasks.ts';
 import type { TaskView } from '../daemon/task-view.ts';
 import { attachAll, attachmentsSchema } from './attach.ts';
-import { messageId, need, number, optional, WRITES, type Tool } from './tool.ts';
+import { messageId, need, number, oneOf, optional, WRITES, type Tool } from './tool.ts';
 
 const taskId = { type: 'string', description: 'The id of the task: that of its request' };
 
-/** What an agent should know before it goes on. */
-function standing(view: TaskView): string {
-  const over = view.budget.tokens !== undefined && view.used.tokens > view.budget.tokens;
-  const used = over ? ` Its budget of ${view.budget.tokens} tokens is used up (${view.used.tokens}).` : '';
-  return view.cancelRequested
-    ? ` Its sender asked to call it off: end it with task_result, outcome "canceled", or finish it.${used}`
-    : used;
-}
+const withNotes = (text: string, notes: readonly string[]): string => [text, ...notes].join(' ');
 
 export const taskProgress: Tool = {
   name: 'task_progress',
@@ -34,7 +27,7 @@ export const taskProgress: Tool = {
     const step = { caller: who, id: messageId(), task, percent: number(args['percent'], 0, 100), note: optional(args, 'note'), question };
     const answer = await ask<TaskAnswer>('/task/progress', step);
     const asked = question === undefined ? '' : ` The question will be seen: ${answer.seen}.`;
-    return `Task ${task} is ${answer.task.state}.${asked}${standing(await ask<TaskView>('/task/show', { caller: who, task }))}`;
+    return withNotes(`Task ${answer.task.id} is ${answer.task.state}.${asked}`, answer.notes);
   },
 };
 
@@ -57,16 +50,16 @@ export const taskResult: Tool = {
   async run(context, args) {
     const { ask, caller } = context;
     const [who, task, result] = [caller(), need(args, 'task_id'), need(args, 'result')];
-    const outcome = OUTCOMES.find((known) => known === args['outcome']) ?? 'completed';
+    const outcome = oneOf(args, 'outcome', OUTCOMES) ?? 'completed';
     if (outcome === 'canceled' && (await ask<TaskView & { mine: boolean }>('/task/show', { caller: who, task })).mine) {
       const asked = await ask<TaskAnswer>('/task/cancel', { caller: who, task, reason: result });
       return asked.task.state === 'canceled'
-        ? `Task ${task} is canceled.`
-        : `Asked for the end of task ${task}, which is ${asked.task.state}. It will be seen: ${asked.seen}.`;
+        ? `Task ${asked.task.id} is canceled.`
+        : `Asked for the end of task ${asked.task.id}, which is ${asked.task.state}. It will be seen: ${asked.seen}.`;
     }
     const attachments = await attachAll(context, args);
     const end = outcome === 'completed' ? { result, attachments } : { message: result };
     const answer = await ask<TaskAnswer>('/task/finish', { caller: who, id: messageId(), task, outcome, ...end });
-    return `Task ${task} is ${answer.task.state}. Its sender will see it: ${answer.seen}.`;
+    return `Task ${answer.task.id} is ${answer.task.state}. Its sender will see it: ${answer.seen}.`;
   },
 };

@@ -36,13 +36,25 @@ export function need(args: Args, name: string): string {
   throw new AgentBusError('AB-7001', `${name} is missing`, `give ${name} as text`);
 }
 
+/** A text, also where a model wrote a number; undefined for none. Throws AB-7001 for a list or an object. */
 export function optional(args: Args, name: string): string | undefined {
   const value = args[name];
-  return typeof value === 'string' && value !== '' ? wellFormed(value) : undefined;
+  if (typeof value === 'string') return value === '' ? undefined : wellFormed(value);
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (value === undefined || value === null) return undefined;
+  throw new AgentBusError('AB-7001', `${name} is no text`, `give ${name} as text`);
+}
+
+/** One of a few words, in whatever case; undefined for none. Throws AB-7001 for any other. */
+export function oneOf<T extends string>(args: Args, name: string, words: readonly T[]): T | undefined {
+  const given = optional(args, name)?.toLowerCase();
+  const word = words.find((known) => known === given);
+  if (given === undefined || word !== undefined) return word;
+  throw new AgentBusError('AB-7001', `${name}: no such word: ${given.slice(0, 40)}`, `it is one of ${words.join(', ')}`);
 }
 
 export function priorityOf(args: Args): Priority | undefined {
-  return PRIORITIES.find((known) => known === args['priority']);
+  return oneOf(args, 'priority', PRIORITIES);
 }
 
 /** A number that a model may write as text, negative or as a billion; undefined for none at all. */

@@ -125,8 +125,10 @@ export interface InboxStore {
   advance(seq: number, state: InboxState): boolean;
   countShow(seq: number, atStop: boolean): void;
   countUnproven(seq: number): void;
-  /** The messages of a task that came here, in their order. */
-  inboxOfTask(task: string): InboxRow[];
+  /** The messages of a task that came here and were not seen yet, in their order. */
+  unreadOfTask(task: string): InboxRow[];
+  /** The last message of a task that came for an address; 0 without any. */
+  lastOfTask(task: string, recipient: string): number;
   expireInbox(now: number): InboxRow[];
   /** When the next unread message expires; null when nothing is unread. */
   nextExpiry(): number | null;
@@ -218,8 +220,10 @@ export interface TaskStore {
   /** Takes over how a task stands unless something newer is known; keeps the event. Answers whether it was news. */
   saveTask(task: Task, event: TaskEvent): boolean;
   task(id: string): TaskRow | null;
-  /** Tasks given to or by an address that have not ended, oldest first. */
-  openTasks(address: string): TaskRow[];
+  /** Tasks given to or by an address (null: anybody) that have not ended, oldest first. */
+  openTasks(address: string | null): TaskRow[];
+  /** When the next open task expires; null when none is open. */
+  nextTaskEnd(): number | null;
   /** All of an address (null: of everybody), the latest news first. */
   tasksOf(address: string | null, limit: number): TaskRow[];
   /** Whether a conversation is about a task of this address that is being worked on. */

@@ -63,7 +63,13 @@ async function startCommands(): Promise<number> {
 it(`one of two wins and serves, ${ROUNDS} times`, async () => {
   for (let round = 0; round < ROUNDS; round++) {
     const winner = await (round % 2 === 0 ? startProcesses() : startCommands());
-    await until('the loser is gone', () => daemons().length === 1);
+    await until('the loser is gone', () => daemons().length === 1).catch((error: unknown) => {
+      const log = readFileSync(join(world.bus, 'log', 'daemon.log'), 'utf8')
+        .split('\n')
+        .slice(-12)
+        .join('\n');
+      throw new Error(`round ${round}: winner ${winner}, running ${daemons().join(' ')}\n${log}`, { cause: error });
+    });
     expect(daemons()).toEqual([winner]);
     const serving = await until('it serves', () => {
       const { out } = world.agentbus(['daemon', 'status', '--json']);

@@ -55,6 +55,13 @@ export function taskTests(open: OpenWorld): void {
     for (const task of [mine, done, other]) store.saveTask(task, eventOf(task));
     for (const address of [CLAUDE, CODEX]) {
       expect(store.openTasks(address).map(({ id }) => id)).toEqual([mine.id]);
+      expect(
+        store
+          .openTasks(null)
+          .map(({ id }) => id)
+          .toSorted(),
+      ).toEqual([mine.id, other.id].toSorted());
+      expect(store.nextTaskEnd()).toBe(NOW + 1_000);
       expect(store.tasksOf(address, 10).map(({ id }) => id)).toEqual([done.id, mine.id]);
     }
     expect(store.tasksOf(null, 10)).toHaveLength(3);

@@ -43,7 +43,10 @@ function after(state: TaskState, event: Envelope): string {
 const TABLE: [TaskState, string[]][] = [
   ['submitted', ['working', 'AB-6003', 'AB-6003', 'AB-6003', 'AB-6003', 'failed', 'rejected', 'canceled', 'canceled']],
   ['working', ['AB-6003', 'working', 'input-required', 'AB-6003', 'completed', 'failed', 'rejected', 'canceled', 'working']],
-  ['input-required', ['AB-6003', 'working', 'input-required', 'working', 'completed', 'failed', 'rejected', 'canceled', 'input-required']],
+  [
+    'input-required',
+    ['AB-6003', 'input-required', 'input-required', 'working', 'completed', 'failed', 'rejected', 'canceled', 'input-required'],
+  ],
   ...(['completed', 'failed', 'canceled', 'rejected'] as const).map((state): [TaskState, string[]] => [
     state,
     Array.from(Object.keys(EVENTS), () => 'AB-6002 late'),
@@ -81,6 +84,8 @@ test('a cancel is a wish: it is noted once, and the work may still be finished',
   expect(asked.change.task).toMatchObject({ state: 'working', cancelRequestedAt: NOW + 5 });
   const done = applyToTask(asked.change.task, EVENTS.result, 'local', NOW + 9);
   expect('change' in done && done.change.task).toMatchObject({ state: 'completed', cancelRequestedAt: NOW + 5, seq: 3 });
+  const again = applyToTask(asked.change.task, EVENTS.cancel, 'local', NOW + 6);
+  expect('refused' in again && again.refused.code).toBe('AB-6003');
 });
 
 test('a task whose time is over fails as expired, once', () => {

@@ -63,7 +63,8 @@ export function inboxStore(db: Database): InboxStore {
     ),
     list: db.prepare('SELECT * FROM inbox WHERE recipient = ? AND seq > ? ORDER BY seq LIMIT ?'),
     listUnread: db.prepare("SELECT * FROM inbox WHERE recipient = ? AND state = 'unread' AND seq > ? ORDER BY seq LIMIT ?"),
-    ofTask: db.prepare('SELECT * FROM inbox WHERE task = ? ORDER BY seq'),
+    ofTask: db.prepare("SELECT * FROM inbox WHERE task = ? AND state = 'unread' ORDER BY seq"),
+    lastOfTask: db.prepare('SELECT max(seq) AS seq FROM inbox WHERE task = ? AND recipient = ?'),
     setState: db.prepare('UPDATE inbox SET state = ? WHERE seq = ?'),
     show: db.prepare('UPDATE inbox SET shows = shows + 1, stop_used = max(stop_used, ?) WHERE seq = ?'),
     unproven: db.prepare('UPDATE inbox SET unproven = unproven + 1 WHERE seq = ?'),
@@ -115,7 +116,8 @@ export function inboxStore(db: Database): InboxStore {
     advance,
     countShow: (seq, atStop) => void sql.show.run(atStop ? 1 : 0, seq),
     countUnproven: (seq) => void sql.unproven.run(seq),
-    inboxOfTask: (task) => sql.ofTask.all(task).map(toInbox),
+    unreadOfTask: (task) => sql.ofTask.all(task).map(toInbox),
+    lastOfTask: (task, recipient) => Number(sql.lastOfTask.get(task, recipient)!['seq'] ?? 0),
     nextExpiry() {
       const at = sql.next.get()?.['at'];
       return typeof at === 'number' ? at : null;

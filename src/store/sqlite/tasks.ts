@@ -1,4 +1,4 @@
-import type { TaskState } from '../../core/task.ts';
+import { OPEN_STATES, type TaskState } from '../../core/task.ts';
 import type { TaskRow, TaskStore } from '../contract.ts';
 import type { Database, Row } from '../driver.ts';
 
@@ -19,7 +19,7 @@ const toTask = (row: Row): TaskRow => ({
   usd: Number(row['usd']),
 });
 
-const OPEN = "state IN ('submitted', 'working', 'input-required', 'auth-required')";
+const OPEN = `state IN (${OPEN_STATES.map((state) => `'${state}'`).join(', ')})`;
 
 export function taskStore(db: Database): TaskStore {
   const sql = {
@@ -30,11 +30,12 @@ export function taskStore(db: Database): TaskStore {
        WHERE excluded.seq > seq`,
     ),
     one: db.prepare('SELECT * FROM tasks WHERE id = ?'),
-    open: db.prepare(`SELECT * FROM tasks WHERE (agent = ? OR caller = ?) AND ${OPEN} ORDER BY created_at, id`),
+    open: db.prepare(`SELECT * FROM tasks WHERE (? IS NULL OR agent = ? OR caller = ?) AND ${OPEN} ORDER BY created_at, id`),
     all: db.prepare('SELECT * FROM tasks WHERE ? IS NULL OR agent = ? OR caller = ? ORDER BY updated_at DESC, id DESC LIMIT ?'),
     inFlight: db.prepare(
       `SELECT 1 FROM tasks WHERE conversation = ? AND (agent = ? OR caller = ?) AND state IN ('working', 'input-required') LIMIT 1`,
     ),
+    next: db.prepare(`SELECT min(expires_at) AS at FROM tasks WHERE ${OPEN}`),
     usage: db.prepare('UPDATE tasks SET tokens = tokens + ?, usd = usd + ? WHERE id = ?'),
     addEvent: db.prepare('INSERT INTO task_events VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING'),
     events: db.prepare('SELECT * FROM task_events WHERE task = ? ORDER BY seq, late, rowid'),
@@ -63,9 +64,13 @@ export function taskStore(db: Database): TaskStore {
       const row = sql.one.get(id);
       return row ? toTask(row) : null;
     },
-    openTasks: (address) => sql.open.all(address, address).map(toTask),
+    openTasks: (address) => sql.open.all(address, address, address).map(toTask),
     tasksOf: (address, limit) => sql.all.all(address, address, address, limit).map(toTask),
     inFlight: (conversation, address) => sql.inFlight.get(conversation, address, address) !== undefined,
+    nextTaskEnd() {
+      const at = sql.next.get()?.['at'];
+      return typeof at === 'number' ? at : null;
+    },
     addTaskUsage: (id, tokens, usd) => void sql.usage.run(tokens, usd, id),
     taskEvents: (id) =>
       sql.events.all(id).map((row) => ({
