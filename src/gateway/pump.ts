@@ -49,6 +49,7 @@ const FINAL: ReadonlySet<ErrorCode> = new Set([
   'AB-7002',
   'AB-7003',
   'AB-7004',
+  'AB-7005',
 ]);
 
 function isFinal(error: unknown): error is AgentBusError {
