@@ -104,8 +104,8 @@ function stateAfter(task: Task, envelope: Envelope): { state: TaskState; reason?
 
 /** Applies a message to the task as it stands (null: none yet) at `now`. Throws AB-7001 for data that breaks its form. */
 export function applyToTask(current: Task | null, envelope: Envelope, workspace: string, now: number): TaskStep {
-  const { task: named } = checkTaskData(envelope.type, envelope.data);
-  if (named !== undefined && named !== envelope.inreplyto)
+  const { task: claimed } = checkTaskData(envelope.type, envelope.data);
+  if (claimed !== undefined && claimed !== envelope.inreplyto)
     throw new AgentBusError('AB-7001', 'data.task: not the task that it is sent to', 'leave it out, or name the same task');
   const event = { id: envelope.id, type: envelope.type, from: envelope.source, at: now, late: false };
   if (envelope.type === TYPES.taskRequest) {

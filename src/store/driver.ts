@@ -56,15 +56,28 @@ function openRaw(file: string): RawDatabase {
 export function lockDatabase(file: string): boolean {
   const raw = openRaw(file);
   raw.exec('PRAGMA busy_timeout = 0');
-  try {
-    raw.exec('BEGIN EXCLUSIVE');
-  } catch (error) {
-    raw.close();
-    if (/locked|busy/i.test(String(error))) return false;
-    throw error;
+  for (let attempt = 0; attempt < LOCK_ATTEMPTS; attempt++) {
+    try {
+      raw.exec('BEGIN EXCLUSIVE');
+      heldLocks.push(raw);
+      return true;
+    } catch (error) {
+      if (/locked|busy/i.test(String(error))) pause(10 + Math.random() * 40);
+      else {
+        raw.close();
+        throw error;
+      }
+    }
   }
-  heldLocks.push(raw);
-  return true;
+  raw.close();
+  return false;
+}
+
+// Two that try at the same moment may both be refused, each for the other's first step: neither gives up at once.
+const LOCK_ATTEMPTS = 8;
+
+function pause(milliseconds: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
 }
 
 // Kept reachable: a collected connection would give its lock away.

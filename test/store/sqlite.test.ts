@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join as joinPath } from 'node:path';
@@ -30,6 +32,17 @@ function openWorld(): StoreWorld {
 }
 
 storeConformance('SQLite', openWorld);
+
+test('a lock is not given up because somebody else looked at the file at that moment', async () => {
+  const file = newFile();
+  // Another process on its first step of taking the lock, which it does not get either.
+  const script = `const db = require('better-sqlite3')(process.argv[1]);
+    db.exec('BEGIN'); db.prepare('SELECT count(*) FROM sqlite_master').get(); console.log('reads');
+    setTimeout(() => db.close(), 40);`;
+  const other = spawn(process.execPath, ['-e', script, file], { stdio: ['ignore', 'pipe', 'inherit'] });
+  await once(other.stdout, 'data');
+  expect(lockDatabase(file)).toBe(true);
+});
 
 test('two connections see each other’s committed writes', () => {
   const file = newFile();
