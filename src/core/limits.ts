@@ -5,6 +5,7 @@ export const LIMITS = {
   hookPayloadBytes: 16 * 1024 * 1024,
   expiryDefault: 7 * 24 * 3600_000,
   expiryMax: 30 * 24 * 3600_000,
+  kept: 90 * 24 * 3600_000,
   clockSkewAhead: 10 * 60_000,
   inboxPerAgent: 10_000,
   inboxPerSender: 2_000,

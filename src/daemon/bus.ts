@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
 import { isAlive } from '../core/alive.ts';
 import { formatAddress, parseAddress, toSegment } from '../core/address.ts';
+import { LIMITS } from '../core/limits.ts';
 import { homePaths } from '../core/paths.ts';
 import { createTranscriptReader } from '../drain/transcript.ts';
 import { settle } from '../drain/settle.ts';
@@ -208,6 +209,7 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     sweep(context, (id) => findHarness(id) ?? programHarness(id));
     store.mark(() => {
       for (const row of store.expireInbox(now())) addReceipt(store, row, 'expired', {}, now());
+      store.forget(now() - LIMITS.kept);
     });
     hub
       .sweep()

@@ -59,7 +59,7 @@ export interface Hub {
   putBlob(device: string, address: string, bytes: Buffer): Promise<string>;
   /** The bytes of an attachment, for a party of a message that names it. Throws AB-5008. */
   blob(device: string, address: string, ref: string): Promise<Buffer>;
-  /** Ends tasks whose time is over, and forgets attachments of expired messages. */
+  /** Ends tasks whose time is over, forgets attachments of expired messages, and what is long over. */
   sweep(): Promise<void>;
   trace(device: string, messageId: string): Promise<HubReceipt[]>;
   /** Calls back when something is waiting for the device; answers with the way to stop it. */
@@ -152,6 +152,7 @@ export function createHub(store: HubStore, now: () => number): Hub {
   async function sweep(): Promise<void> {
     for (const { workspace, id } of await store.overdueTasks(now(), 1_000)) await endIfOverdue(workspace, id);
     await store.sweepBlobs(now());
+    await store.forget(now() - LIMITS.kept);
   }
 
   async function submit(device: string, jws: string): Promise<SubmitResult> {

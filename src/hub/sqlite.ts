@@ -4,6 +4,9 @@ import { BLOBS, hubBlobs } from './sqlite-blobs.ts';
 import { hubTasks, TASKS } from './sqlite-tasks.ts';
 import type { Delivery, DeliveryKind, DeviceRow, HubAgent, HubMessage, HubReceipt, HubRecord, HubStore, MessageStep } from './store.ts';
 
+// The oldest rows of a table are looked at, so many at a time, when old ones are forgotten.
+const LOOK = 2_000;
+
 const FIRST = `
 CREATE TABLE devices (id TEXT PRIMARY KEY, workspace TEXT NOT NULL, public_key TEXT NOT NULL, enrolled_at INTEGER NOT NULL) STRICT;
 CREATE TABLE agents (address TEXT PRIMARY KEY, workspace TEXT NOT NULL, device TEXT NOT NULL REFERENCES devices (id), card TEXT NOT NULL, updated_at INTEGER NOT NULL) STRICT;
@@ -118,6 +121,15 @@ export function openSqliteHubStore(file: string): HubStore {
       'SELECT * FROM records WHERE workspace = ? AND (? IS NULL OR agent = ?) AND (? IS NULL OR event = ?) ORDER BY at DESC, id DESC LIMIT ?',
     ),
   };
+  const oldest = (table: string, columns: string): string => `(SELECT rowid AS row, ${columns} FROM ${table} ORDER BY rowid LIMIT ${LOOK})`;
+  const over = `SELECT row FROM ${oldest('tasks', 'updated_at, state')} WHERE updated_at < ? AND state IN ('completed', 'failed', 'canceled', 'rejected')`;
+  const old = [
+    `DELETE FROM messages WHERE rowid IN (SELECT row FROM ${oldest('messages', 'expires_at')} WHERE expires_at < ?)`,
+    `DELETE FROM receipts WHERE rowid IN (SELECT row FROM ${oldest('receipts', 'at')} WHERE at < ?)`,
+    `DELETE FROM records WHERE rowid IN (SELECT row FROM ${oldest('records', 'at')} WHERE at < ?)`,
+    `DELETE FROM task_events WHERE (workspace, task) IN (SELECT workspace, id FROM tasks WHERE rowid IN (${over}))`,
+    `DELETE FROM tasks WHERE rowid IN (${over})`,
+  ].map((sql) => db.prepare(sql));
   function addStep({ receipt, source, except, state }: MessageStep): string | null | false {
     const { id, workspace, messageId, at, agent, detail } = receipt;
     if (sql.addReceipt.run(id, workspace, messageId, receipt.state, at, agent, JSON.stringify(detail)).changes === 0) return false;
@@ -194,6 +206,10 @@ export function openSqliteHubStore(file: string): HubStore {
     async records(workspace, { limit, agent = null, event = null }) {
       return sql.records.all(workspace, agent, agent, event, event, limit).map(toRecord);
     },
+    forget: async (before) =>
+      db.transaction(() => {
+        for (const statement of old) statement.run(before);
+      }),
     close: async () => db.close(),
   };
 }

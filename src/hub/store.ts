@@ -42,6 +42,8 @@ export interface HubStore {
   blob(workspace: string, hash: string, reader: string): Promise<Buffer | null>;
   /** Forgets what nobody may read any more. */
   sweepBlobs(now: number): Promise<void>;
+  /** Deletes, in portions, messages that expired before a time, and receipts, ended tasks and records that are older. */
+  forget(before: number): Promise<void>;
   addRecords(records: readonly HubRecord[]): Promise<void>;
   records(workspace: string, options: RecordQuery): Promise<HubRecord[]>;
   close(): Promise<void>;

@@ -9,6 +9,8 @@ import type { Task, TaskEvent } from '../core/task.ts';
 export interface Store extends AgentStore, InboxStore, OfferStore, OutboxStore, TaskStore, RecordStore {
   promise<T>(fn: () => T): T;
   mark<T>(fn: () => T): T;
+  /** Deletes, in portions, what is over and older than a time. */
+  forget(before: number): void;
   meta(key: string): string | null;
   setMeta(key: string, value: string): void;
   close(): void;

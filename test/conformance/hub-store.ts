@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/core/ids.ts';
-import { blobTests, taskTests } from './hub-tasks.ts';
+import { blobTests, forgetTests, taskTests } from './hub-tasks.ts';
 import type { HubMessage, HubReceipt, HubStore, MessageStep, NewMessage } from '../../src/hub/store.ts';
 
 export interface HubStoreWorld {
@@ -237,5 +237,6 @@ export function hubStoreConformance(name: string, open: OpenHubWorld): void {
   });
   describe(`${name}: attachments`, () => {
     blobTests(open);
+    forgetTests(open);
   });
 }

@@ -139,6 +139,28 @@ export function taskTests(open: OpenHubWorld): void {
   });
 }
 
+export function forgetTests(open: OpenHubWorld): void {
+  test('messages that expired before a time are forgotten, and ended tasks, receipts and records that are older', async () => {
+    const { store } = await open();
+    await twoDevices(store);
+    const [old, fresh] = [message({ expiresAt: NOW - 1 }), message({ expiresAt: NOW })];
+    const states = ['failed', 'working'] as const;
+    for (const [at, row] of [old, fresh].entries()) {
+      const task = taskOf(row.id, { state: states[at]!, updatedAt: NOW - 1 });
+      await store.addMessage(row, accepted(row), { id: row.id, decide: to(task) });
+    }
+    const record = { id: newId('rec'), workspace: 'local', at: NOW - 1, body: {} };
+    await store.addRecords([record, { ...record, id: newId('rec'), at: NOW }]);
+    await store.forget(NOW);
+    expect(await store.message('local', old.id)).toBeNull();
+    expect(await store.task('local', old.id)).toBeNull();
+    expect(await store.message('local', fresh.id)).not.toBeNull();
+    expect(await store.task('local', fresh.id)).not.toBeNull();
+    expect(await store.receipts('local', fresh.id)).toHaveLength(1);
+    expect(await store.records('local', { limit: 10 })).toHaveLength(1);
+  });
+}
+
 export function blobTests(open: OpenHubWorld): void {
   const blob = { workspace: 'local', hash: HASH, bytes: Buffer.from([0, 255, 10]), reader: CLAUDE, until: NOW + 100 };
 

@@ -55,6 +55,23 @@ export function basicTests(open: OpenWorld): void {
     expect(store.pinnedKey('dev_1')).toBe('first');
   });
 
+  test('what is over and old is forgotten, and nothing that waits or is open', () => {
+    const { store } = open();
+    const old = { expiresAt: NOW - 1 };
+    const [read, unread, offered, later] = [receive(store, old), receive(store, old), receive(store, old), receive(store)];
+    for (const { seq } of [read, offered, later]) store.advance(seq, 'read');
+    const instance = join(store);
+    store.addOffer(offerRow(instance.id, read.seq, { state: 'presented' }));
+    store.addOffer(offerRow(instance.id, offered.seq));
+    const [sent, waiting] = [receiptRow(read.id, { at: NOW - 1, queued: false }), receiptRow(read.id, { at: NOW - 1 })];
+    for (const receipt of [sent, waiting]) store.addReceipt(receipt);
+    for (let portion = 0; portion < 2; portion++) store.forget(NOW);
+    const kept = [read, unread, offered, later].map(({ seq }) => store.inboxBySeq(seq)?.id);
+    expect(kept).toEqual([undefined, unread.id, offered.id, later.id]);
+    expect(store.offersOf(read.seq)).toEqual([]);
+    expect(store.receipts(read.id).map(({ id }) => id)).toEqual([waiting.id]);
+  });
+
   test('everything is there again after the store was closed and opened', () => {
     const { store, reopen } = open();
     const instance = join(store);

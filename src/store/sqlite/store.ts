@@ -2,6 +2,7 @@ import type { Store } from '../contract.ts';
 import { migrate, openDatabase } from '../driver.ts';
 import { MIGRATIONS } from '../migrations/index.ts';
 import { agentStore } from './agents.ts';
+import { forgetOld } from './forget.ts';
 import { inboxStore } from './inbox.ts';
 import { offerStore } from './offers.ts';
 import { outboxStore } from './outbox.ts';
@@ -44,6 +45,7 @@ export function openStore(file: string): Store {
     ...outboxStore(db),
     ...taskStore(db),
     ...recordStore(db),
+    forget: forgetOld(db),
     promise: (fn) => commit(true, fn),
     mark: (fn) => commit(false, fn),
     meta: (key) => (meta.get(key)?.['value'] as string | undefined) ?? null,
