@@ -129,7 +129,7 @@ export function openSqliteHubStore(file: string): HubStore {
     `DELETE FROM records WHERE rowid IN (SELECT row FROM ${oldest('records', 'at')} WHERE at < ?)`,
     `DELETE FROM task_events WHERE (workspace, task) IN (SELECT workspace, id FROM tasks WHERE rowid IN (${over}))`,
     `DELETE FROM tasks WHERE rowid IN (${over})`,
-  ].map((sql) => db.prepare(sql));
+  ].map((statement) => db.prepare(statement));
   function addStep({ receipt, source, except, state }: MessageStep): string | null | false {
     const { id, workspace, messageId, at, agent, detail } = receipt;
     if (sql.addReceipt.run(id, workspace, messageId, receipt.state, at, agent, JSON.stringify(detail)).changes === 0) return false;

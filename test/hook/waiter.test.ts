@@ -147,7 +147,7 @@ describe('a waiter', () => {
     const waiter = wait(env);
     await connected(address);
     const { id, seen } = send(address, 'one too many');
-    expect(seen).toBe('idle: at the next prompt');
+    expect(seen).toBe('idle, budget of turns without a person used up: at the next prompt of its person');
     const prompt = 'what is new?';
     const shown = await session.prompt(prompt);
     expect(contextOf(shown.out)).toContain(id);
