@@ -1,5 +1,5 @@
 import { defineCommand } from 'citty';
-import { PRIORITIES } from '../core/envelope.ts';
+import { PRIORITIES, TYPES } from '../core/envelope.ts';
 import type { InboxPage, ReadAnswer } from '../daemon/inbox.ts';
 import { ask, currentCaller, jsonArg, print, table } from './context.ts';
 
@@ -35,6 +35,8 @@ export const inboxCommand = defineCommand({
     // Only what was printed whole is marked.
     const answer = await ask<ReadAnswer>('/read', { caller, ids: page.entries.map((entry) => entry.id) });
     const rest = answer.remaining.length + (page.cursor === null ? 0 : 1);
-    print(args.json, { ...page, read: answer }, () => `${answer.text}${rest > 0 ? '\n\nmore is waiting: run `agentbus inbox` again' : ''}`);
+    const tasks = page.entries.some(({ type }) => type === TYPES.taskRequest) ? ', `agentbus task finish <id> …` a task' : '';
+    const more = rest > 0 ? '\nmore is waiting: run `agentbus inbox` again' : '';
+    print(args.json, { ...page, read: answer }, () => `${answer.text}\n\n\`agentbus reply <id> …\` answers one${tasks}${more}`);
   },
 });

@@ -1,6 +1,7 @@
 // `agentbus install`: one line per file, then what Codex still wants from the user, then the way back.
 import { defineCommand } from 'citty';
 import { VERSION } from '../core/version.ts';
+import { usageError } from './context.ts';
 import { callDaemon, type Hello } from '../daemon/client.ts';
 import { installHarness, installPlugin, type HarnessReport } from '../install/install.ts';
 import { chooseHarnesses, chosenPlace, commandOptions, harnessIds, placeArgs, runEach } from '../install/command.ts';
@@ -35,6 +36,11 @@ export const installCommand = defineCommand({
       trustCodexHooks: args['trust-codex-hooks'],
     });
     const ids = harnessIds(rawArgs);
+    if (args.plugin && (!args.mcp || args['approve-send'] || options.scope === 'project'))
+      throw usageError(
+        '--plugin goes with no other option of what is written',
+        'the plugin has its own tools, and Claude Code decides on them',
+      );
     const harnesses = await chooseHarnesses(args.plugin && ids.length === 0 ? ['claude'] : ids, options);
     const add = args.plugin ? installPlugin : installHarness;
     const words = options.scope === 'project' ? ' --scope project' : args.home === undefined ? '' : ` --home ${args.home}`;
@@ -42,7 +48,7 @@ export const installCommand = defineCommand({
       harnesses.map((harness) => () => add(harness, options)),
       {
         json: args.json,
-        describe: (report) => describe(report, args['dry-run'], words),
+        describe: (report) => describe(report, args['dry-run'], words, args.plugin),
         ...(args['dry-run'] ? {} : { last: () => stopOlder(options.agentbusHome) }),
       },
     );
@@ -65,7 +71,7 @@ async function stopOlder(home: string): Promise<{ json: object; line: string | n
   }
 }
 
-function describe(report: HarnessReport, dryRun: boolean, words: string): string {
+function describe(report: HarnessReport, dryRun: boolean, words: string, plugin: boolean): string {
   const where = report.place === null ? '' : ` in ${report.place}`;
   const lines = [`${report.title}${report.version ? ` ${report.version}` : ''}${where}`];
   for (const file of report.files) lines.push(dryRun && file.diff !== '' ? file.diff : `  ${file.change} ${file.path}`);
@@ -73,7 +79,7 @@ function describe(report: HarnessReport, dryRun: boolean, words: string): string
   for (const note of report.notes) lines.push(`  note: ${note}`);
   if (dryRun) return lines.join('\n');
   lines.push(...trustLines(report, words));
-  lines.push(`  Undo: agentbus uninstall --harness ${report.harness}${words}`);
+  lines.push(`  Undo: ${plugin ? 'claude plugin uninstall agentbus@agentbus' : `agentbus uninstall --harness ${report.harness}${words}`}`);
   return lines.join('\n');
 }
 

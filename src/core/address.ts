@@ -68,5 +68,9 @@ export function resolveAddress(typed: string, known: readonly string[]): string 
       '`agentbus agents` lists who is known; a Codex session exists from its first prompt on',
     );
   }
-  throw new AgentBusError('AB-5002', `${wanted} fits ${matches.length} agents: ${matches.join(', ')}`, 'write more of the address');
+  throw new AgentBusError(
+    'AB-5002',
+    `${wanted} fits ${matches.length} agents: ${matches.slice(0, 5).join(', ')}${matches.length > 5 ? ', …' : ''}`,
+    'write more of the address',
+  );
 }

@@ -2,12 +2,18 @@
 import type { Harness } from '../core/harness.ts';
 import { AgentBusError } from '../core/errors.ts';
 import { homePaths } from '../core/paths.ts';
+import { shellQuote } from '../hook/launcher.ts';
 import { staleLaunchers, writeLaunchers } from './launchers.ts';
 import { locked } from './lock.ts';
 import { checkPaths, type InstallOptions } from './options.ts';
 import { marketplaceOf, PLUGIN, pluginSettings } from './plugin.ts';
 import type { HarnessReport } from './report.ts';
 import { uninstallHarness } from './uninstall.ts';
+
+/** A path for a person to paste. */
+function plainOrQuoted(path: string): string {
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : shellQuote(path);
+}
 
 /** Takes merged entries out and writes what the plugin's hooks call; Claude Code itself adds the plugin. */
 export async function installPlugin(harness: Harness, options: InstallOptions): Promise<HarnessReport> {
@@ -23,7 +29,7 @@ export async function installPlugin(harness: Harness, options: InstallOptions): 
     ...removed.notes,
     on
       ? 'Claude Code has the plugin switched on.'
-      : `now run: claude plugin marketplace add ${marketplaceOf(options.dist)} && claude plugin install ${PLUGIN}`,
+      : `now run: claude plugin marketplace add ${plainOrQuoted(marketplaceOf(options.dist))} && claude plugin install ${PLUGIN}`,
   ];
   return { ...removed, files, launchers, notes };
 }
