@@ -8,7 +8,9 @@ import { noteExpired } from '../store/expired.ts';
 function mootBecause(store: Store, row: InboxRow): string | null {
   if (row.status && store.lastOfTask(row.task!, row.recipient) > row.seq) return 'later news of the task';
   const task = store.task(row.task!);
-  if (!task || !isOver(task) || row.recipient !== task.agent || row.shows > 0) return null;
+  if (!task || !isOver(task) || row.shows > 0) return null;
+  // To its caller only a question is moot then: the end itself is news.
+  if (row.recipient !== task.agent && row.type !== TYPES.taskProgress) return null;
   const endedBy = store.taskEvents(task.id).findLast((event) => !event.late)?.from;
   const request = store.inboxMessage(task.id);
   // Who saw the request and did not end the task itself has to hear that it was called off.

@@ -87,6 +87,14 @@ test('of news on progress only the last is left to be shown', async () => {
   expect(ids.map((id) => inboxState(sender, id))).toEqual(['resolved', 'resolved', 'resolved', 'unread']);
 });
 
+test('a question that was not seen before the task ended is not shown any more; the end is', async () => {
+  const { sender, recipient, rounds, act } = await begin();
+  act(recipient, BY_AGENT['accept']!);
+  const [question, end] = [act(recipient, BY_AGENT['question']!), act(recipient, BY_AGENT['failed']!)];
+  await rounds();
+  expect([inboxState(sender, question), inboxState(sender, end)]).toEqual(['resolved', 'unread']);
+});
+
 test('a task whose time is over has failed at both ends, and late work is refused', async () => {
   const { world, sender, recipient, id, rounds, act } = await begin();
   act(recipient, BY_AGENT['accept']!);
