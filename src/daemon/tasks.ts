@@ -4,7 +4,7 @@ import { readJws } from '../core/jws.ts';
 import { isOver, isStatus, type Task, type TaskEvent } from '../core/task.ts';
 import type { Attachment } from '../core/task-data.ts';
 import { addReceipt } from '../drain/offer.ts';
-import type { InboxState, TaskRow } from '../store/contract.ts';
+import type { InboxRow, InboxState, TaskRow } from '../store/contract.ts';
 import type { Bus } from './bus.ts';
 import { requireOwner, type CallerIdentity } from './callers.ts';
 import { expectedTask, post, recipientOf, replyTo, sentBefore, type ReplyRequest, type SendAnswer } from './messages.ts';
@@ -61,20 +61,29 @@ function actAs(bus: Bus, who: CallerIdentity, task: TaskRow, side: 'caller' | 'a
   throw new AgentBusError('AB-4002', `this step of task ${task.id} is for ${task[side]}`, '`agentbus task show <id>` tells how it stands');
 }
 
-/** Moves messages of a task on that their recipient has dealt with; what it was not shown yet stays to be shown. */
+/** Whether its recipient can have dealt with a message: who names a task has read its request; anything else has to be proven seen. */
+function isKnown(row: InboxRow): boolean {
+  return row.state !== 'unread' || (row.type === TYPES.taskRequest && row.shows > 0);
+}
+
+/** Moves messages of a task on that an address was sent. */
 function advance(bus: Bus, address: string, ids: readonly string[], state: InboxState, by: Record<string, unknown>): void {
   bus.store.mark(() => {
     for (const id of ids) {
       const row = bus.store.inboxMessage(id);
-      if (row?.recipient !== address || (row.state === 'unread' && row.shows === 0)) continue;
-      if (bus.store.advance(row.seq, state)) addReceipt(bus.store, row, state, by, bus.now());
+      if (row?.recipient === address && bus.store.advance(row.seq, state)) addReceipt(bus.store, row, state, by, bus.now());
     }
   });
   void bus.pump.run().catch((error: unknown) => bus.log('pump failed', { error: String(error) }));
 }
 
-function messagesOf(bus: Bus, task: string, types: readonly string[]): string[] {
-  return bus.store.taskEvents(task).flatMap(({ id, type, late }) => (types.includes(type) && !late ? [id] : []));
+/** The messages of a task that its agent can have dealt with. */
+function knownMessages(bus: Bus, task: string, types: readonly string[]): string[] {
+  const rows = bus.store.taskEvents(task).filter(({ type, late }) => types.includes(type) && !late);
+  return rows.flatMap(({ id }) => {
+    const row = bus.store.inboxMessage(id);
+    return row && isKnown(row) ? [id] : [];
+  });
 }
 
 /** The question that waits for its answer; null when none does. */
@@ -148,9 +157,12 @@ export async function progressTask(bus: Bus, who: CallerIdentity, { task, percen
   const before = requireTask(bus, who, task);
   const as = actAs(bus, who, before, 'agent');
   const silent = percent === undefined && note === undefined && question === undefined;
-  advance(bus, as.address, messagesOf(bus, before.id, [TYPES.taskRequest, TYPES.taskInput]), 'read', { by: 'progress' });
-  if (silent && before.state === 'submitted') return take(bus, as, before, { type: TYPES.taskAccept, data: {}, id });
-  return take(bus, as, await accepted(bus, as, before), { type: TYPES.taskProgress, data: present({ percent, note, question }), id });
+  const answer =
+    silent && before.state === 'submitted'
+      ? await take(bus, as, before, { type: TYPES.taskAccept, data: {}, id })
+      : await take(bus, as, await accepted(bus, as, before), { type: TYPES.taskProgress, data: present({ percent, note, question }), id });
+  advance(bus, as.address, knownMessages(bus, before.id, [TYPES.taskRequest, TYPES.taskInput]), 'read', { by: 'progress' });
+  return answer;
 }
 
 export interface Finish {
@@ -179,7 +191,7 @@ export async function finishTask(bus: Bus, who: CallerIdentity, request: Finish)
     const data = present({ outcome: request.outcome, message: request.message || request.outcome, usage });
     answer = await take(bus, as, before, { type: TYPES.taskError, data, id: request.id });
   }
-  advance(bus, as.address, messagesOf(bus, before.id, [TYPES.taskRequest, TYPES.taskInput, TYPES.taskCancel]), 'replied', {
+  advance(bus, as.address, knownMessages(bus, before.id, [TYPES.taskRequest, TYPES.taskInput, TYPES.taskCancel]), 'replied', {
     reply: answer.id,
   });
   return answer;
@@ -238,8 +250,8 @@ export function countUsage(bus: Bus, address: string, tokens: number, usd: numbe
   bus.store.mark(() => bus.store.addTaskUsage(task.id, tokens, usd));
   const spent = { ...task, tokens: task.tokens + tokens, usd: task.usd + usd };
   if (!overBudget(bus, spent) || overBudget(bus, task)) return task.id;
-  const note = `its budget is used up: ${spentWords(spent)}`;
-  progressTask(bus, { address, instance: null }, { task: task.id, note }).catch((error: unknown) =>
+  const data = { note: `its budget is used up: ${spentWords(spent)}` };
+  take(bus, { address, instance: null }, task, { type: TYPES.taskProgress, data }).catch((error: unknown) =>
     bus.log('budget note failed', { error: String(error) }),
   );
   return task.id;

@@ -44,9 +44,7 @@ test('the second session of a name is shown nothing until the first has ended', 
   expect(await say(first, 'anything new?', 'Mail for the first.')).toEqual([[ours]]);
   await reached(world, ours, 'presented');
 
-  const pid = await first.pid();
-  await first.prompt('/exit');
-  await until(() => !alive(pid), 'the end of the first');
+  await first.exit();
   const next = await send(world, REVIEWER, 'for its heir', 'urgent');
   expect(await say(second, 'and now?', 'Mail for the second.')).toEqual([[next]]);
   await reached(world, next, 'presented');

@@ -95,6 +95,7 @@ test.each(PAIRS)('%s: found, asked, accepted, asked back, answered, done', async
   const payload = JSON.parse(/--- payload .* ---\n(.*)\n--- end payload ---/.exec(result.text)![1]!) as unknown;
   // A harness that tells what its requests used has it counted for the task.
   expect(payload).toEqual({
+    task,
     result: 'Two bugs in the parser.',
     ...(worker.harness === 'codex' ? { usage: { tokens: expect.any(Number) as unknown } } : {}),
   });

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Cli } from './cli.ts';
+import { alive } from './process.ts';
 import { until } from './wait.ts';
 import type { World } from './world.ts';
 
@@ -34,6 +35,8 @@ export interface Tui {
   clear(): Promise<void>;
   /** The pid of the CLI. */
   pid(): Promise<number>;
+  /** Ends Claude Code by its own command, and waits until it is gone. */
+  exit(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -75,6 +78,7 @@ export async function openTui(world: World, cli: Cli, options: TuiOptions = {}):
       deadline,
     );
   };
+  const pid = async (): Promise<number> => Number(await tmux('display-message', '-p', '-t', session, '#{pane_pid}'));
   const type = async (text: string): Promise<void> => {
     await tmux('send-keys', '-t', session, '-l', text);
     await see(text.slice(-30));
@@ -106,7 +110,19 @@ export async function openTui(world: World, cli: Cli, options: TuiOptions = {}):
       );
     },
     clear: () => press('C-u'),
-    pid: async () => Number(await tmux('display-message', '-p', '-t', session, '#{pane_pid}')),
+    pid,
+    async exit() {
+      const own = await pid();
+      await type('/exit');
+      await until(
+        async () => {
+          // An Enter that comes before the menu of commands is open only completes the word.
+          if (alive(own) && (await screen().catch(() => '')).includes('/exit')) await press('Enter').catch(() => {});
+          return !alive(own);
+        },
+        async () => `the end of ${cli.name}:\n${await screen().catch(() => '')}`,
+      );
+    },
     close: async () => {
       await tmux('kill-session', '-t', session).catch(() => '');
     },

@@ -155,7 +155,7 @@ test('claude: nothing of ours is left after /exit, nor after a kill', async () =
       () => `one waiter: ${waiters().join('; ')}`,
     );
     const pid = await tui.pid();
-    if (end === 'exit') await tui.prompt('/exit');
+    if (end === 'exit') await tui.exit();
     else process.kill(pid, 'SIGKILL');
     await until(() => !alive(pid), 'the end of the session');
     await until(
