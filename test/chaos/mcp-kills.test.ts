@@ -63,7 +63,8 @@ const CALLS: Readonly<Record<string, () => Call>> = {
     return { by: caller!, name: 'send', args: { to: workerAddress, text }, count: () => gotOf(text, worker!) };
   },
   'send a task'() {
-    const text = 't'.repeat(++lengths);
+    // A list shows the beginning of what is asked for.
+    const text = `task ${++lengths}`;
     return { by: caller!, name: 'send', args: { to: workerAddress, text, task: true }, count: () => tasksWith(text) };
   },
   reply() {
