@@ -33,11 +33,9 @@ async function attachFile(path: string): Promise<Attachment> {
     if (error instanceof AgentBusError) throw error;
     throw usageError(`can't read ${path}: ${(error as NodeJS.ErrnoException).code}`, 'give --attach a file');
   }
-  const mediaType = bytes.equals(Buffer.from(bytes.toString('utf8'))) ? 'text/plain' : 'application/octet-stream';
   return ask<Attachment>('/attach', {
     caller: currentCaller(),
     name: basename(path).slice(0, 200),
-    mediaType,
     base64: bytes.toString('base64'),
   });
 }

@@ -5,17 +5,22 @@ import { blobRef, type Attachment } from '../core/task-data.ts';
 import type { Bus } from './bus.ts';
 import { requireOwner, type CallerIdentity } from './callers.ts';
 
+function isText(bytes: Buffer): boolean {
+  return bytes.equals(Buffer.from(bytes.toString('utf8')));
+}
+
 /** Keeps a file at the hub for a message that will name it. Throws AB-7005. */
 export async function attach(
   bus: Bus,
   who: CallerIdentity,
-  file: { name: string; mediaType: string; base64: string },
+  file: { name: string; mediaType?: string | undefined; base64: string },
 ): Promise<Attachment> {
   requireOwner(who);
   const bytes = Buffer.from(file.base64, 'base64');
   await bus.announce(who.address);
   const hash = await bus.link.putBlob(who.address, bytes);
-  return { ref: blobRef(hash), name: file.name, mediaType: file.mediaType, size: bytes.length };
+  const mediaType = file.mediaType ?? (isText(bytes) ? 'text/plain' : 'application/octet-stream');
+  return { ref: blobRef(hash), name: file.name, mediaType, size: bytes.length };
 }
 
 /** The bytes, as far as the caller may read them; a person reads what any agent here may. Throws AB-5008. */
@@ -46,8 +51,7 @@ export interface BlobPart {
 /** A part of a text attachment that fits into a tool result. Throws AB-5008, AB-7001. */
 export async function readBlob(bus: Bus, who: CallerIdentity, ref: string, offset: number): Promise<BlobPart> {
   const bytes = await bytesOf(bus, who, ref);
-  const isText = bytes.equals(Buffer.from(bytes.toString('utf8')));
-  if (!isText) return { ref, size: bytes.length, text: null, nextOffset: null };
+  if (!isText(bytes)) return { ref, size: bytes.length, text: null, nextOffset: null };
   if (offset > bytes.length)
     throw new AgentBusError('AB-7001', `offset: behind the end at ${bytes.length}`, 'give the offset of the answer before');
   // Escapes make it longer, at worst six bytes for one; a part ends between two characters.

@@ -26,6 +26,8 @@ import { createWaker, type Waker } from './wake.ts';
 export interface Bus extends HookContext {
   link: Link;
   pump: Pump;
+  /** A round of the pump soon; nobody waits for it. */
+  pumpSoon(): void;
   device: Device;
   person: string;
   waiters: Waiters;
@@ -209,7 +211,6 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     sweep(context, (id) => findHarness(id) ?? programHarness(id));
     store.mark(() => {
       for (const row of store.expireInbox(now())) addReceipt(store, row, 'expired', {}, now());
-      store.forget(now() - LIMITS.kept);
     });
     hub
       .sweep()
@@ -221,6 +222,15 @@ export async function openBus(options: BusOptions): Promise<Bus> {
       return instance !== null && holds(context, instance);
     });
     if (live) once('sweep', SWEEP, upkeep);
+  }
+
+  /** Now and then, and never at the start, a portion of what is long over is deleted. */
+  function forgetLater(delay: number): void {
+    once('forget', delay, () => {
+      store.mark(() => store.forget(now() - LIMITS.kept));
+      hub.forget().catch((error: unknown) => log('the hub could not forget', { error: String(error) }));
+      forgetLater(HOUR);
+    });
   }
 
   /** At the next expiry, and once an hour in any case. */
@@ -239,6 +249,7 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     ...context,
     link,
     pump,
+    pumpSoon: runPump,
     device,
     person,
     waiters,
@@ -270,5 +281,6 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     },
   };
   upkeep();
+  forgetLater(SWEEP);
   return bus;
 }

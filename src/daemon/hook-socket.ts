@@ -65,7 +65,12 @@ function serve(socket: Socket, options: HookSocketOptions): void {
 
 /** Listens on a socket path that this daemon owns (it holds the lock, so a file there is stale). */
 export function listenHooks(path: string, options: HookSocketOptions): Promise<Server> {
-  const server = createServer({ allowHalfOpen: true }, (socket) => serve(socket, options));
+  return listenAt(path, (socket) => serve(socket, options));
+}
+
+/** A server on a socket path whose clients may close their half first; its later faults end no daemon. */
+export function listenAt(path: string, onSocket: (socket: Socket) => void): Promise<Server> {
+  const server = createServer({ allowHalfOpen: true }, onSocket);
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(path, () => {

@@ -110,7 +110,7 @@ export function readMessages(bus: Bus, who: CallerIdentity, ids: readonly string
     bus.store.mark(() => {
       for (const row of done) if (bus.store.advance(row.seq, 'read')) addReceipt(bus.store, row, 'read', { by: 'person' }, bus.now());
     });
-    void bus.pump.run().catch(() => {});
+    bus.pumpSoon();
   }
   const shown = nextOffset === null ? done.length : 0;
   return { text: texts.join('\n\n'), ids: done.map((row) => row.id), remaining: ids.slice(shown), nextOffset };
@@ -162,6 +162,6 @@ export function resolveMessages(bus: Bus, who: CallerIdentity, ids: readonly str
   bus.store.mark(() => {
     for (const row of rows) if (bus.store.advance(row.seq, 'resolved')) addReceipt(bus.store, row, 'resolved', {}, bus.now());
   });
-  void bus.pump.run().catch((error: unknown) => bus.log('pump failed', { error: String(error) }));
+  bus.pumpSoon();
   return { resolved: rows.map((row) => row.id) };
 }

@@ -197,6 +197,6 @@ export async function replyTo(bus: Bus, who: CallerIdentity, request: ReplyReque
   bus.store.mark(() => {
     if (bus.store.advance(row.seq, 'replied')) addReceipt(bus.store, row, 'replied', { reply: answer.id }, bus.now());
   });
-  void bus.pump.run().catch((error: unknown) => bus.log('pump failed', { error: String(error) }));
+  bus.pumpSoon();
   return answer;
 }

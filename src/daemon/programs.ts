@@ -156,7 +156,7 @@ export function injectAck(
     for (const offer of missed) acknowledge(bus, offer, { state: 'miss', reason: 'the program said so' });
     for (const row of read) if (bus.store.advance(row.seq, 'read')) addReceipt(bus.store, row, 'read', { by: 'program' }, bus.now());
   });
-  void bus.pump.run().catch((error: unknown) => bus.log('pump failed', { error: String(error) }));
+  bus.pumpSoon();
   return { presented: presented.length, missed: missed.length, read: read.length };
 }
 

@@ -40,7 +40,7 @@ const AnswerSchema = v.object({ caller: CallerSchema, id, task: v.string(), answ
 const AttachSchema = v.object({
   caller: CallerSchema,
   name: v.pipe(v.string(), v.minLength(1), v.maxLength(200)),
-  mediaType: v.pipe(v.string(), v.maxLength(100)),
+  mediaType: v.optional(v.pipe(v.string(), v.maxLength(100))),
   base64: v.string(),
 });
 const BlobSchema = v.object({ caller: CallerSchema, ref: v.string() });

@@ -74,7 +74,7 @@ function advance(bus: Bus, address: string, ids: readonly string[], state: Inbox
       if (row?.recipient === address && bus.store.advance(row.seq, state)) addReceipt(bus.store, row, state, by, bus.now());
     }
   });
-  void bus.pump.run().catch((error: unknown) => bus.log('pump failed', { error: String(error) }));
+  bus.pumpSoon();
 }
 
 /** The messages of a task that its agent can have dealt with. */

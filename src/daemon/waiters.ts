@@ -1,4 +1,5 @@
-import { createServer, type Server, type Socket } from 'node:net';
+import type { Server, Socket } from 'node:net';
+import { listenAt } from './hook-socket.ts';
 
 /** The waiters of idle sessions, one for each process of a harness. */
 export interface Waiters {
@@ -93,18 +94,8 @@ export function createWaiters({ alive, wanted, onWaiter }: WaitersOptions): Wait
       waiter.socket.end(`${line}\n`, () => waiter.socket.destroySoon());
       return true;
     },
-    listen(path) {
-      // Some nc close their half as soon as they have nothing more to say.
-      const server = createServer({ allowHalfOpen: true }, serve);
-      return new Promise((resolve, reject) => {
-        server.once('error', reject);
-        server.listen(path, () => {
-          server.off('error', reject);
-          server.on('error', () => {});
-          resolve(server);
-        });
-      });
-    },
+    // Some nc close their half as soon as they have nothing more to say.
+    listen: (path) => listenAt(path, serve),
     close() {
       if (look) clearInterval(look);
       for (const { socket } of waiters.values()) socket.destroy();

@@ -59,8 +59,10 @@ export interface Hub {
   putBlob(device: string, address: string, bytes: Buffer): Promise<string>;
   /** The bytes of an attachment, for a party of a message that names it. Throws AB-5008. */
   blob(device: string, address: string, ref: string): Promise<Buffer>;
-  /** Ends tasks whose time is over, forgets attachments of expired messages, and what is long over. */
+  /** Ends tasks whose time is over, and drops attachments of expired messages. */
   sweep(): Promise<void>;
+  /** Deletes a portion of what is long over. */
+  forget(): Promise<void>;
   trace(device: string, messageId: string): Promise<HubReceipt[]>;
   /** Calls back when something is waiting for the device; answers with the way to stop it. */
   watch(device: string, onNews: () => void): () => void;
@@ -152,7 +154,6 @@ export function createHub(store: HubStore, now: () => number): Hub {
   async function sweep(): Promise<void> {
     for (const { workspace, id } of await store.overdueTasks(now(), 1_000)) await endIfOverdue(workspace, id);
     await store.sweepBlobs(now());
-    await store.forget(now() - LIMITS.kept);
   }
 
   async function submit(device: string, jws: string): Promise<SubmitResult> {
@@ -267,6 +268,7 @@ export function createHub(store: HubStore, now: () => number): Hub {
       return bytes;
     },
     sweep,
+    forget: () => store.forget(now() - LIMITS.kept),
     async addRecords(device, records) {
       const workspace = await workspaceOf(device);
       await store.addRecords(records.map((row) => ({ ...row, workspace })));

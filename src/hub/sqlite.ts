@@ -4,8 +4,13 @@ import { BLOBS, hubBlobs } from './sqlite-blobs.ts';
 import { hubTasks, TASKS } from './sqlite-tasks.ts';
 import type { Delivery, DeliveryKind, DeviceRow, HubAgent, HubMessage, HubReceipt, HubRecord, HubStore, MessageStep } from './store.ts';
 
-// The oldest rows of a table are looked at, so many at a time, when old ones are forgotten.
-const LOOK = 2_000;
+// Rows of one table that are forgotten at a time, and what finds them without reading the rest.
+const PORTION = 2_000;
+const OLD = `
+CREATE INDEX messages_expiry ON messages (expires_at);
+CREATE INDEX receipts_time ON receipts (at);
+CREATE INDEX records_all_time ON records (at);
+`;
 
 const FIRST = `
 CREATE TABLE devices (id TEXT PRIMARY KEY, workspace TEXT NOT NULL, public_key TEXT NOT NULL, enrolled_at INTEGER NOT NULL) STRICT;
@@ -88,7 +93,7 @@ const toRecord = (row: Row): HubRecord => ({
 export function openSqliteHubStore(file: string): HubStore {
   const db = openDatabase(file, 2_000);
   db.exec('PRAGMA synchronous = FULL');
-  migrate(db, [FIRST, TASKS + BLOBS]);
+  migrate(db, [FIRST, TASKS + BLOBS + OLD]);
   const { decideTask, ...tasks } = hubTasks(db);
   const { mayRead, share, ...blobs } = hubBlobs(db);
   const sql = {
@@ -121,12 +126,12 @@ export function openSqliteHubStore(file: string): HubStore {
       'SELECT * FROM records WHERE workspace = ? AND (? IS NULL OR agent = ?) AND (? IS NULL OR event = ?) ORDER BY at DESC, id DESC LIMIT ?',
     ),
   };
-  const oldest = (table: string, columns: string): string => `(SELECT rowid AS row, ${columns} FROM ${table} ORDER BY rowid LIMIT ${LOOK})`;
-  const over = `SELECT row FROM ${oldest('tasks', 'updated_at, state')} WHERE updated_at < ? AND state IN ('completed', 'failed', 'canceled', 'rejected')`;
+  const portion = (table: string, where: string): string => `SELECT rowid FROM ${table} WHERE ${where} LIMIT ${PORTION}`;
+  const over = portion('tasks', 'open_until IS NULL AND updated_at < ?');
   const old = [
-    `DELETE FROM messages WHERE rowid IN (SELECT row FROM ${oldest('messages', 'expires_at')} WHERE expires_at < ?)`,
-    `DELETE FROM receipts WHERE rowid IN (SELECT row FROM ${oldest('receipts', 'at')} WHERE at < ?)`,
-    `DELETE FROM records WHERE rowid IN (SELECT row FROM ${oldest('records', 'at')} WHERE at < ?)`,
+    `DELETE FROM messages WHERE rowid IN (${portion('messages', 'expires_at < ?')})`,
+    `DELETE FROM receipts WHERE rowid IN (${portion('receipts', 'at < ?')})`,
+    `DELETE FROM records WHERE rowid IN (${portion('records', 'at < ?')})`,
     `DELETE FROM task_events WHERE (workspace, task) IN (SELECT workspace, id FROM tasks WHERE rowid IN (${over}))`,
     `DELETE FROM tasks WHERE rowid IN (${over})`,
   ].map((statement) => db.prepare(statement));

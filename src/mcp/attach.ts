@@ -51,10 +51,7 @@ export async function attachAll({ ask, caller }: ToolContext, args: Args): Promi
   });
   const attached: Attachment[] = [];
   for (const { name, bytes } of files) {
-    const mediaType = bytes.equals(Buffer.from(bytes.toString('utf8'))) ? 'text/plain' : 'application/octet-stream';
-    attached.push(
-      await ask<Attachment>('/attach', { caller: caller(), name: name.slice(0, 200), mediaType, base64: bytes.toString('base64') }),
-    );
+    attached.push(await ask<Attachment>('/attach', { caller: caller(), name: name.slice(0, 200), base64: bytes.toString('base64') }));
   }
   return attached;
 }

@@ -3,6 +3,9 @@ export const tasks = `
 ALTER TABLE inbox ADD COLUMN task TEXT;
 ALTER TABLE inbox ADD COLUMN status INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX inbox_task ON inbox (task) WHERE task IS NOT NULL;
+-- What may be forgotten one day, without reading the messages themselves.
+CREATE INDEX inbox_over ON inbox (expires_at) WHERE state <> 'unread';
+CREATE INDEX outbox_over ON outbox (expires_at) WHERE state <> 'queued';
 
 -- The session-start line itself, where the unread count of it stood.
 ALTER TABLE instances DROP COLUMN announced;

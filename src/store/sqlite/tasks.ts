@@ -33,7 +33,7 @@ export function taskStore(db: Database): TaskStore {
     open: db.prepare(`SELECT * FROM tasks WHERE (? IS NULL OR agent = ? OR caller = ?) AND ${OPEN} ORDER BY created_at, id`),
     all: db.prepare('SELECT * FROM tasks WHERE ? IS NULL OR agent = ? OR caller = ? ORDER BY updated_at DESC, id DESC LIMIT ?'),
     inFlight: db.prepare(
-      `SELECT 1 FROM tasks WHERE conversation = ? AND (agent = ? OR caller = ?) AND state IN ('working', 'input-required') LIMIT 1`,
+      `SELECT 1 FROM tasks WHERE conversation = ? AND (agent = ? OR caller = ?) AND ${OPEN} AND state <> 'submitted' LIMIT 1`,
     ),
     next: db.prepare(`SELECT min(expires_at) AS at FROM tasks WHERE ${OPEN}`),
     usage: db.prepare('UPDATE tasks SET tokens = tokens + ?, usd = usd + ? WHERE id = ?'),
