@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { install } from './bus.ts';
 import { type Cli, CLIS, waitFor } from './cli.ts';
 import { type Shim, wrapLauncher } from './shim.ts';
-import { alive } from './process.ts';
+import { isAlive } from '../../src/core/alive.ts';
 import { until } from './wait.ts';
 import { createWorld, type World } from './world.ts';
 
@@ -67,7 +67,7 @@ describe.each(CLIS)('$name', (cli) => {
     const now = await until(
       () => {
         const pid = world.daemonPid();
-        return pid !== null && pid !== killed && alive(pid) && pid;
+        return pid !== null && pid !== killed && isAlive(pid) && pid;
       },
       'another daemon',
       5_000,

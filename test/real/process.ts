@@ -54,15 +54,6 @@ export function run(program: string, args: readonly string[], options: RunOption
   return start(program, args, options).ended;
 }
 
-export function alive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** The pids of all programs that were started with this HOME: those that a CLI left behind have no parent to ask. */
 export function startedWithHome(home: string): number[] {
   const ours = `HOME=${home}`;

@@ -50,7 +50,7 @@ describe.each(CLIS)('$name', (cli) => {
     const model = world.model(cli);
     const tui = await openTui(world, cli);
     await say(cli, tui, 'hello there', 'Good morning.');
-    await tui.prompt('/clear');
+    await tui.command('/clear');
     await tui.idle();
     model.clear();
     await say(cli, tui, 'hello anew', 'Good evening.');
@@ -74,7 +74,7 @@ describe.each(CLIS)('$name', (cli) => {
       return id;
     })();
     model.play(() => ({ text: 'A summary of the talk so far.' }));
-    await tui.prompt('/compact');
+    await tui.command('/compact');
     await tui.see(/ompact(ed|ion)/);
     await tui.idle();
     const id = await send(world, addressOf(cli), 'after the compaction');

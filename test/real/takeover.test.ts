@@ -5,7 +5,7 @@ import { addressOf, addresses, install, reached, send, statesOf } from './bus.ts
 import { CLAUDE } from './cli.ts';
 import { framesIn, idsIn } from './frames.ts';
 import { openTui, type Tui } from './tui.ts';
-import { alive } from './process.ts';
+import { isAlive } from '../../src/core/alive.ts';
 import { createWorld, type World } from './world.ts';
 
 const REVIEWER = 'agent://local/shop/reviewer';
@@ -83,7 +83,7 @@ test('a session that is killed leaves its place to the next: unread mail, and ma
   expect(idsIn(model.mainRequests())).toEqual([[seen]]);
   const pid = await first.pid();
   process.kill(pid, 'SIGKILL');
-  await until(() => !alive(pid), 'its death');
+  await until(() => !isAlive(pid), 'its death');
   never.open();
   const unread = await send(world, addressOf(CLAUDE), 'sent to the dead');
 

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Cli } from './cli.ts';
-import { alive } from './process.ts';
+import { isAlive } from '../../src/core/alive.ts';
 import { until } from './wait.ts';
 import type { World } from './world.ts';
 
@@ -29,6 +29,8 @@ export interface Tui {
   type(text: string): Promise<void>;
   /** Types a prompt and sends it. */
   prompt(text: string): Promise<void>;
+  /** Types a slash command and sees it taken. */
+  command(text: string): Promise<void>;
   /** Waits until no turn runs any more. */
   idle(): Promise<void>;
   /** Empties the input box. */
@@ -83,6 +85,20 @@ export async function openTui(world: World, cli: Cli, options: TuiOptions = {}):
     await tmux('send-keys', '-t', session, '-l', text);
     await see(text.slice(-30));
   };
+  /** The line that is typed into: the transcript above it shows what was sent behind the same sign. */
+  const box = (shown: string): string => shown.split('\n').findLast((line) => READY[cli.harness].test(`${line}\n`)) ?? '';
+  // An Enter that comes while the menu of commands opens completes the word, or is lost.
+  const command = async (text: string, taken: () => boolean | Promise<boolean>): Promise<void> => {
+    await type(text);
+    await until(
+      async () => {
+        if (await taken()) return true;
+        if (box(await screen().catch(() => '')).includes(text)) await press('Enter').catch(() => {});
+        return false;
+      },
+      async () => `${text} in ${cli.name}:\n${await screen().catch(() => '')}`,
+    );
+  };
   // Each dialog once: a key pressed again would land in the prompt.
   const dialogs = [...DIALOGS[cli.harness]];
   await until(
@@ -103,6 +119,7 @@ export async function openTui(world: World, cli: Cli, options: TuiOptions = {}):
       await type(text);
       await press('Enter');
     },
+    command: (text) => command(text, async () => !box(await screen()).includes(text)),
     idle: async () => {
       await until(
         async () => !/esc to interrupt/i.test(await screen()),
@@ -113,15 +130,7 @@ export async function openTui(world: World, cli: Cli, options: TuiOptions = {}):
     pid,
     async exit() {
       const own = await pid();
-      await type('/exit');
-      await until(
-        async () => {
-          // An Enter that comes before the menu of commands is open only completes the word.
-          if (alive(own) && (await screen().catch(() => '')).includes('/exit')) await press('Enter').catch(() => {});
-          return !alive(own);
-        },
-        async () => `the end of ${cli.name}:\n${await screen().catch(() => '')}`,
-      );
+      await command('/exit', () => !isAlive(own));
     },
     close: async () => {
       await tmux('kill-session', '-t', session).catch(() => '');

@@ -4,7 +4,8 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { addressOf, install, reached, send, statesOf } from './bus.ts';
 import { CLAUDE, type Cli, CLIS, CODEX, waitFor } from './cli.ts';
 import { framesIn, idsIn } from './frames.ts';
-import { alive, startedWithHome } from './process.ts';
+import { isAlive } from '../../src/core/alive.ts';
+import { startedWithHome } from './process.ts';
 import { openTui, type Tui } from './tui.ts';
 import { until } from './wait.ts';
 import { createWorld, type World } from './world.ts';
@@ -111,7 +112,7 @@ test('claude: woken before its first prompt, and after /clear under the same add
   await tui.see('Woken at once.');
   await reached(world, first, 'presented');
   await tui.idle();
-  await tui.prompt('/clear');
+  await tui.command('/clear');
   await until(async () => !(await tui.screen()).includes('Woken at once.'), 'the cleared screen');
   await wakeable(CLAUDE);
   model.clear();
@@ -157,7 +158,7 @@ test('claude: nothing of ours is left after /exit, nor after a kill', async () =
     const pid = await tui.pid();
     if (end === 'exit') await tui.exit();
     else process.kill(pid, 'SIGKILL');
-    await until(() => !alive(pid), 'the end of the session');
+    await until(() => !isAlive(pid), 'the end of the session');
     await until(
       () => waiters().length === 0,
       () => `no waiter: ${waiters().join('; ')}`,

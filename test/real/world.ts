@@ -7,7 +7,8 @@ import { startFakeMessages } from '../lab/fake-messages.ts';
 import { startFakeResponses } from '../lab/fake-responses.ts';
 import type { FakeModel } from '../lab/model.ts';
 import { CLAUDE, type Cli, CODEX, type HeadlessOptions } from './cli.ts';
-import { alive, endAll, type Ran, run, type Running, start, startedWithHome } from './process.ts';
+import { isAlive } from '../../src/core/alive.ts';
+import { endAll, type Ran, run, type Running, start, startedWithHome } from './process.ts';
 
 const AGENTBUS = fileURLToPath(new URL('../../bin/agentbus.mjs', import.meta.url));
 
@@ -159,10 +160,10 @@ export async function createWorld(claude: Cli = CLAUDE, name = 'shop'): Promise<
     async close() {
       const daemon = daemonPid();
       // A test may have stopped it, and then it could not answer.
-      if (daemon !== null && alive(daemon)) process.kill(daemon, 'SIGCONT');
-      if (daemon !== null && alive(daemon)) await agentbus(['daemon', 'stop'], { timeout: 5_000 });
+      if (daemon !== null && isAlive(daemon)) process.kill(daemon, 'SIGCONT');
+      if (daemon !== null && isAlive(daemon)) await agentbus(['daemon', 'stop'], { timeout: 5_000 });
       // The daemon drops its environment, so it is known by its file only.
-      await endAll(() => [...startedWithHome(at.home), ...(daemon !== null && alive(daemon) ? [daemon] : [])]);
+      await endAll(() => [...startedWithHome(at.home), ...(daemon !== null && isAlive(daemon) ? [daemon] : [])]);
       await Promise.all([models.claude.close(), models.codex.close()]);
       // Codex keeps the socket of its shared daemon outside its home.
       const control = join(codexHome, 'app-server-control/app-server-control.sock');
