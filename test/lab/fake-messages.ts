@@ -9,9 +9,9 @@ const messages: Wire = {
     url.includes('count_tokens')
       ? { status: 200, body: { input_tokens: 100 } }
       : { status: 404, body: { type: 'error', error: { type: 'not_found_error', message: 'not here' } } },
-  error: (status) => ({
+  error: (status, message) => ({
     type: 'error',
-    error: { type: status < 500 ? 'invalid_request_error' : 'api_error', message: `the lab answers ${status}` },
+    error: { type: status < 500 ? 'invalid_request_error' : 'api_error', message },
   }),
   async answer(request, step, out) {
     const id = `msg_lab_${request.index}`;

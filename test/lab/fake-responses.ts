@@ -8,7 +8,7 @@ const responses: Wire = {
     url.startsWith('/v1/models')
       ? { status: 200, body: { object: 'list', data: [{ id: 'lab-model', object: 'model' }], models: [] } }
       : { status: 404, body: {} },
-  error: (status) => ({ error: { message: `the lab answers ${status}`, type: 'lab', code: 'lab' } }),
+  error: (_status, message) => ({ error: { message, type: 'lab', code: 'lab' } }),
   async answer(request, step, out) {
     const id = `resp_lab_${request.index}`;
     out.event('response.created', { response: { id } });

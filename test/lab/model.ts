@@ -25,6 +25,8 @@ export interface Step {
   after?: Promise<unknown>;
   /** An HTTP error instead of an answer. */
   status?: number;
+  /** What that error says. */
+  error?: string;
   /** Drop the connection before the first block is whole, or after the last, before the answer's end. */
   cut?: 'early' | 'late';
 }
@@ -58,7 +60,7 @@ export interface Wire {
   isMain(body: Json): boolean;
   /** The answer to anything that is no call of the model. */
   other(url: string): { status: number; body: Json };
-  error(status: number): Json;
+  error(status: number, message: string): Json;
   /** Server-sent events in order: functions send one event, `block` counts a whole content block. */
   answer(request: ModelRequest, step: Step, out: Stream): Promise<void>;
 }
@@ -184,7 +186,7 @@ export class FakeModel {
     if (step.status) {
       entry.status = step.status;
       entry.done = true;
-      reply(step.status, this.wire.error(step.status));
+      reply(step.status, this.wire.error(step.status, step.error ?? `the lab answers ${step.status}`));
       return;
     }
     response.writeHead(200, { 'content-type': 'text/event-stream' });

@@ -1,8 +1,8 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { findInRequest } from '../lab/find.ts';
 import { gate, until } from './wait.ts';
 import { addressOf, addresses, install, reached, send, statesOf } from './bus.ts';
-import { CLAUDE } from './cli.ts';
+import { CLAUDE, type Cli, CLIS } from './cli.ts';
 import { framesIn, idsIn } from './frames.ts';
 import { openTui, type Tui } from './tui.ts';
 import { isAlive } from '../../src/core/alive.ts';
@@ -11,13 +11,9 @@ import { createWorld, type World } from './world.ts';
 const REVIEWER = 'agent://local/shop/reviewer';
 
 let world: World;
-beforeEach(async () => {
-  world = await createWorld();
-  await install(world);
-});
 afterEach(() => world.close());
 
-const reviewer = (): Promise<Tui> => openTui(world, CLAUDE, { env: { AGENTBUS_AGENT: 'reviewer' } });
+const reviewer = (cli: Cli): Promise<Tui> => openTui(world, cli, { env: { AGENTBUS_AGENT: 'reviewer' } });
 
 /** One turn, and the ids of the messages in each of its requests. */
 async function say(tui: Tui, prompt: string, answer: string): Promise<string[][]> {
@@ -30,47 +26,56 @@ async function say(tui: Tui, prompt: string, answer: string): Promise<string[][]
   return idsIn(model.mainRequests());
 }
 
-test('the second session of a name is shown nothing until the first has ended', async () => {
-  const first = await reviewer();
-  await say(first, 'hello there', 'Here is the first.');
-  expect(findInRequest(world.model(CLAUDE).mainRequests()[0]!.body, `AgentBus connected as ${REVIEWER}`).count).toBe(1);
-  const second = await reviewer();
-  await say(second, 'hello to you', 'Here is the second.');
-  expect(findInRequest(world.model(CLAUDE).mainRequests()[0]!.body, 'AgentBus connected as').count).toBe(0);
+// A Codex session is named by `agentbus join` alone.
+describe.each(CLIS.filter((cli) => cli.harness === 'claude'))('$name', (cli) => {
+  test('the second session of a name is shown nothing until the first has ended', async () => {
+    world = await createWorld(cli);
+    await install(world);
+    const first = await reviewer(cli);
+    await say(first, 'hello there', 'Here is the first.');
+    expect(findInRequest(world.model(cli).mainRequests()[0]!.body, `AgentBus connected as ${REVIEWER}`).count).toBe(1);
+    const second = await reviewer(cli);
+    await say(second, 'hello to you', 'Here is the second.');
+    expect(findInRequest(world.model(cli).mainRequests()[0]!.body, 'AgentBus connected as').count).toBe(0);
 
-  const ours = await send(world, REVIEWER, 'for who holds the name', 'urgent');
-  expect(await say(second, 'anything new?', 'Nothing for the second.')).toEqual([[]]);
-  expect(await statesOf(world, ours)).not.toContain('offered');
-  expect(await say(first, 'anything new?', 'Mail for the first.')).toEqual([[ours]]);
-  await reached(world, ours, 'presented');
+    const ours = await send(world, REVIEWER, 'for who holds the name', 'urgent');
+    expect(await say(second, 'anything new?', 'Nothing for the second.')).toEqual([[]]);
+    expect(await statesOf(world, ours)).not.toContain('offered');
+    expect(await say(first, 'anything new?', 'Mail for the first.')).toEqual([[ours]]);
+    await reached(world, ours, 'presented');
 
-  await first.exit();
-  const next = await send(world, REVIEWER, 'for its heir', 'urgent');
-  expect(await say(second, 'and now?', 'Mail for the second.')).toEqual([[next]]);
-  await reached(world, next, 'presented');
-});
+    await first.exit();
+    const next = await send(world, REVIEWER, 'for its heir', 'urgent');
+    expect(await say(second, 'and now?', 'Mail for the second.')).toEqual([[next]]);
+    await reached(world, next, 'presented');
+  });
 
-test('a session that takes the name over is shown what comes, and the one that had it nothing more', async () => {
-  const first = await reviewer();
-  await say(first, 'hello there', 'Here is the first.');
-  const second = await reviewer();
-  await say(second, 'hello to you', 'Here is the second.');
-  const waiting = await send(world, REVIEWER, 'sent before');
+  test('a session that takes the name over is shown what comes, and the one that had it nothing more', async () => {
+    world = await createWorld(cli);
+    await install(world);
+    const first = await reviewer(cli);
+    await say(first, 'hello there', 'Here is the first.');
+    const second = await reviewer(cli);
+    await say(second, 'hello to you', 'Here is the second.');
+    const waiting = await send(world, REVIEWER, 'sent before');
 
-  const model = world.model(CLAUDE);
-  model.play([{ tools: [CLAUDE.shell('agentbus join --as reviewer --take-over')] }, { text: 'The name is mine.' }]);
-  await second.prompt('take it over');
-  await second.see('The name is mine.');
-  await second.idle();
-  const after = await send(world, REVIEWER, 'sent afterwards');
-  expect(await say(first, 'anything new?', 'Nothing for the first.')).toEqual([[]]);
-  expect(await say(second, 'anything new?', 'Mail for the second.')).toEqual([[waiting, after]]);
-  await reached(world, after, 'presented');
-  await send(world, REVIEWER, 'and more', 'urgent');
-  expect(await say(first, 'still nothing?', 'Still nothing.')).toEqual([[]]);
+    const model = world.model(cli);
+    model.play([{ tools: [cli.shell('agentbus join --as reviewer --take-over')] }, { text: 'The name is mine.' }]);
+    await second.prompt('take it over');
+    await second.see('The name is mine.');
+    await second.idle();
+    const after = await send(world, REVIEWER, 'sent afterwards');
+    expect(await say(first, 'anything new?', 'Nothing for the first.')).toEqual([[]]);
+    expect(await say(second, 'anything new?', 'Mail for the second.')).toEqual([[waiting, after]]);
+    await reached(world, after, 'presented');
+    await send(world, REVIEWER, 'and more', 'urgent');
+    expect(await say(first, 'still nothing?', 'Still nothing.')).toEqual([[]]);
+  });
 });
 
 test('a session that is killed leaves its place to the next: unread mail, and marked what nobody answered', async () => {
+  world = await createWorld();
+  await install(world);
   const model = world.model(CLAUDE);
   const first = await openTui(world, CLAUDE);
   await say(first, 'hello there', 'Here is the first.');
