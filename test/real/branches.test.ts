@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Json, ModelRequest } from '../lab/model.ts';
-import { addressOf, addresses, install, reached, send } from './bus.ts';
+import { addressOf, install, joined, reached, send } from './bus.ts';
 import { CLIS, waitFor } from './cli.ts';
 import { framesIn, idsIn } from './frames.ts';
 import { openTui } from './tui.ts';
@@ -68,12 +68,10 @@ describe.each(claudes)('$name', (cli) => {
       await tui.idle();
     };
     await say(original, 'hello there', 'Good morning.');
+    await joined(world, [addressOf(cli)]);
     const fork = await openTui(world, cli, { args: ['--continue', '--fork-session'] });
     await say(fork, 'hello from the fork', 'Hello, fork.');
-    expect((await addresses(world)).filter((address) => !address.includes('/people/')).toSorted()).toEqual([
-      addressOf(cli),
-      addressOf(cli, 2),
-    ]);
+    await joined(world, [addressOf(cli), addressOf(cli, 2)]);
     const ids = [await send(world, addressOf(cli), 'for the original'), await send(world, addressOf(cli, 2), 'for the fork')];
     for (const [at, tui] of [original, fork].entries()) {
       model.clear();

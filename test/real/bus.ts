@@ -48,7 +48,20 @@ export async function send(world: World, to: string, text: string, priority = 'n
   return id;
 }
 
-export async function addresses(world: World): Promise<string[]> {
+/** The addresses of the sessions so far, in order. */
+export async function sessions(world: World): Promise<string[]> {
   const { agents } = await world.ask<{ agents: { address: string }[] }>(['agents']);
-  return agents.map((agent) => agent.address);
+  return agents
+    .map((agent) => agent.address)
+    .filter((address) => !address.includes('/people/'))
+    .toSorted();
+}
+
+/** Waits until these sessions have joined: where the hook of a start was too slow for its CLI, a later one does it. */
+export async function joined(world: World, expected: readonly string[]): Promise<void> {
+  let last: string[] = [];
+  await until(
+    async () => (last = await sessions(world)).join() === expected.toSorted().join(),
+    () => `${expected.join(', ')}; there are ${last.join(', ')}`,
+  );
 }

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { findInRequest } from '../lab/find.ts';
-import { addressOf, addresses, install, reached, send } from './bus.ts';
+import { addressOf, install, joined, reached, send, sessions } from './bus.ts';
 import { type Cli, CLIS, waitFor } from './cli.ts';
 import { framesIn, idsIn } from './frames.ts';
 import { openTui, type Tui } from './tui.ts';
@@ -21,10 +21,6 @@ async function say(cli: Cli, tui: Tui, prompt: string, answer: string): Promise<
   await tui.idle();
 }
 
-async function slots(): Promise<string[]> {
-  return (await addresses(world)).filter((address) => !address.includes('/people/')).toSorted();
-}
-
 describe.each(CLIS)('$name', (cli) => {
   test('a resumed session keeps its address and is shown what came meanwhile, once', async () => {
     world = await createWorld(cli);
@@ -38,7 +34,7 @@ describe.each(CLIS)('$name', (cli) => {
     const second = await openTui(world, cli, { args: RESUME[cli.harness] });
     await say(cli, second, 'I am back', 'Welcome back.');
     expect(idsIn(model.mainRequests())).toEqual([[id]]);
-    expect(await slots()).toEqual([addressOf(cli)]);
+    expect(await sessions(world)).toEqual([addressOf(cli)]);
     await reached(world, id, 'presented');
     await say(cli, second, 'and on', 'Going on.');
     expect(idsIn(model.mainRequests()).at(-1)).toEqual([id]);
@@ -57,7 +53,7 @@ describe.each(CLIS)('$name', (cli) => {
     const id = await send(world, addressOf(cli), 'after the clear');
     await say(cli, tui, 'anything new?', 'One message.');
     expect(idsIn(model.mainRequests()).at(-1)).toEqual([id]);
-    expect(await slots()).toEqual([addressOf(cli)]);
+    expect(await sessions(world)).toEqual([addressOf(cli)]);
     expect(findInRequest(model.mainRequests()[0]!.body, `${CONNECTED} ${addressOf(cli)}`).count).toBe(1);
   });
 
@@ -117,15 +113,17 @@ describe.each(CLIS)('$name', (cli) => {
     await install(world);
     const model = world.model(cli);
     const tuis = [];
+    const slots: string[] = [];
     const names = ['one', 'two', 'three', 'four', 'five'];
     for (const name of names) {
       const tui = await openTui(world, cli);
       await say(cli, tui, `hello from ${name}`, `Here is ${name}.`);
       tuis.push(tui);
+      slots.push(addressOf(cli, tuis.length));
+      await joined(world, slots);
     }
-    expect(await slots()).toEqual(names.map((_, at) => addressOf(cli, at + 1)));
     const ids = [];
-    for (const [at, name] of names.entries()) ids.push(await send(world, addressOf(cli, at + 1), `for ${name}`));
+    for (const [at, name] of names.entries()) ids.push(await send(world, slots[at]!, `for ${name}`));
     for (const [at, tui] of tuis.entries()) {
       model.clear();
       await say(cli, tui, 'anything new?', `Mail ${at}.`);

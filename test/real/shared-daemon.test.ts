@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { addressOf, addresses, install, send } from './bus.ts';
+import { addressOf, install, joined, send } from './bus.ts';
 import { CODEX } from './cli.ts';
 import { findInRequest } from '../lab/find.ts';
 import { idsIn } from './frames.ts';
@@ -23,11 +23,7 @@ test('two Codex sessions with different environments keep their own addresses', 
     await tui.see(`Here is ${name}.`);
     tuis.push(tui);
   }
-  expect((await addresses(world)).filter((address) => !address.includes('/people/')).toSorted()).toEqual([
-    addressOf(CODEX),
-    addressOf(CODEX, 2),
-  ]);
-
+  await joined(world, [addressOf(CODEX), addressOf(CODEX, 2)]);
   const ids = [await send(world, addressOf(CODEX), 'for the first'), await send(world, addressOf(CODEX, 2), 'for the second')];
   for (const [at, tui] of tuis.entries()) {
     model.clear();

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { findInRequest } from '../lab/find.ts';
 import { gate, until } from './wait.ts';
-import { addressOf, addresses, install, reached, send, statesOf } from './bus.ts';
+import { addressOf, install, reached, send, sessions, statesOf } from './bus.ts';
 import { CLAUDE, type Cli, CLIS } from './cli.ts';
 import { framesIn, idsIn } from './frames.ts';
 import { openTui, type Tui } from './tui.ts';
@@ -96,7 +96,7 @@ test('a session that is killed leaves its place to the next: unread mail, and ma
   await say(second, 'hello', 'Here is the heir.');
   const frames = framesIn(model.mainRequests()[0]!.body).map(({ id, redelivery }) => `${id} ${redelivery}`);
   expect(frames.toSorted()).toEqual([`${seen} true`, `${unread} false`].toSorted());
-  expect((await addresses(world)).filter((address) => !address.includes('/people/'))).toEqual([addressOf(CLAUDE)]);
+  expect(await sessions(world)).toEqual([addressOf(CLAUDE)]);
   await reached(world, seen, 'presented');
   await reached(world, unread, 'presented');
   expect(await say(second, 'anything else?', 'Nothing else.')).toEqual([[seen, unread]]);
