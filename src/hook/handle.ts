@@ -260,8 +260,7 @@ export function handleHook(context: HookContext, harness: Harness, payload: Reco
     if (!joined) return null;
     // A hook that comes after its session's end is recorded, and brings nothing back: the address may be another's.
     if (joined.instance.state === 'ended') return { instance: joined.instance, output: '', shown: [] };
-    let instance = progressed(promoteIfFree(context, joined.instance), event, human, now);
-    store.saveInstance(instance);
+    const instance = progressed(promoteIfFree(context, joined.instance), event, human, now);
     context.confirmReads(instance.id);
     const open = store.openOffers(instance.id);
     if (event.kind === 'prompt' && event.prompt !== null) {
@@ -271,9 +270,8 @@ export function handleHook(context: HookContext, harness: Harness, payload: Reco
     readAfterStop(store, instance, now);
     if (event.usage) context.used(instance.address, event.usage.input + event.usage.output, 0);
     const shown = joined.again ? { output: '', batch: null, instance } : respond(context, harness, instance, joined.previous, event, human);
-    if (shown.instance !== instance) store.saveInstance(shown.instance);
-    instance = shown.instance;
-    return { instance, output: shown.output, shown: shown.batch?.shown.map(({ row }) => row.id) ?? [] };
+    store.saveInstance(shown.instance);
+    return { instance: shown.instance, output: shown.output, shown: shown.batch?.shown.map(({ row }) => row.id) ?? [] };
   });
   if (!result) return '';
 

@@ -42,7 +42,7 @@ const FORWARD: Readonly<Record<InboxState, readonly InboxState[]>> = {
 const SHOWABLE = `state = 'unread' AND expires_at > ? AND unproven < ${LIMITS.showsWithoutProof}
     AND seq NOT IN (SELECT message FROM offers WHERE state IN ('open', 'accepted'))
     AND conversation NOT IN (SELECT i.conversation FROM offers o JOIN inbox i ON i.seq = o.message
-      WHERE o.state = 'open' AND i.recipient = inbox.recipient)`;
+      WHERE o.state = 'open' AND i.recipient = ?)`;
 
 export function inboxStore(db: Database): InboxStore {
   const sql = {
@@ -107,8 +107,8 @@ export function inboxStore(db: Database): InboxStore {
     },
     inboxMessage: (id) => one(sql.byId.get(id)),
     inboxBySeq: (seq) => one(sql.bySeq.get(seq)),
-    showable: (recipient, now, limit) => sql.showable.all(recipient, now, limit).map(toInbox),
-    showableIn: (recipient, conversation, now, limit) => sql.showableIn.all(recipient, conversation, now, limit).map(toInbox),
+    showable: (recipient, now, limit) => sql.showable.all(recipient, now, recipient, limit).map(toInbox),
+    showableIn: (recipient, conversation, now, limit) => sql.showableIn.all(recipient, conversation, now, recipient, limit).map(toInbox),
     unreadCount: (recipient, now) => Number(sql.unread.get(recipient, now)!['n']),
     heldCount: (recipient, now) => Number(sql.held.get(recipient, now)!['n']),
     listInbox: (recipient, options) =>
