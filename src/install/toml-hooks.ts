@@ -48,8 +48,12 @@ function appendGroup(text: string, event: string, group: Group): Edit {
 /** Removes what is at a path and under it, splice by splice. */
 export function removeAll(draft: Draft, path: TomlPath): Draft {
   let next = draft;
-  for (let edit = removeToml(next.text, path); edit; edit = removeToml(next.text, path)) next = splice(next, edit);
-  return next;
+  for (;;) {
+    const removed = removeToml(next.text, path);
+    if (!removed) return next;
+    next = splice(next, removed.edit);
+    if (removed.whole) return next;
+  }
 }
 
 /** Puts a group or handler in the place of another. */
