@@ -130,7 +130,8 @@ export function setToml(text: string, path: readonly string[], value: unknown): 
     const [start, end] = (exact.node as AST.TOMLKeyValue).value.range;
     return { start, end, text: raw };
   }
-  const inline = sites.find(
+  // The innermost: one around it would have the key of the inner one twice.
+  const inline = sites.findLast(
     (site) => site.kind === 'key' && isUnder(path, site.path) && (site.node as AST.TOMLKeyValue).value.type === 'TOMLInlineTable',
   );
   if (inline) {

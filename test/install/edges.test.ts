@@ -161,6 +161,18 @@ test('a rule and keys that the user added to our entries stay, and so does a rul
   expect(box.read('.claude/settings.json')).toBe('{"permissions": {"allow": ["mcp__agentbus__reply"]}}');
 });
 
+test("Codex: an inline table of servers that holds ours already, and events in one that the user's own edit keeps from being exact", async () => {
+  const box = sandbox();
+  const servers = 'mcp_servers = { agentbus = { command = "/old/agentbus-mcp" }, other = { command = "x" } }\n';
+  const hooks = 'hooks = { Stop = [], SessionEnd = [{ hooks = [{ type = "command", command = "mine" }] }] }\n';
+  box.write('.codex/config.toml', servers + hooks);
+  await installHarness(codex, box.options);
+  expect(await inspectHarness(codex, box.options)).toMatchObject({ missing: [], mcp: { current: true } });
+  writeFileSync(box.path('.codex/config.toml'), `${box.read('.codex/config.toml')}[later]\n`);
+  await uninstallHarness(codex, box.options);
+  expect(box.read('.codex/config.toml')).toBe(`mcp_servers = { other = { command = "x" } }\n${hooks}[later]\n`);
+});
+
 test('the launchers stay until the last harness is uninstalled', async () => {
   const box = sandbox();
   await installHarness(claude, box.options);
