@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { existsSync } from 'node:fs';
 import { AgentBusError } from '../core/errors.ts';
 import { readSnapshot, type Change, type Snapshot } from './files.ts';
-import { foreignPart } from './foreign.ts';
+import { foreignPart, holdsOurs } from './foreign.ts';
 import { readJson } from './json.ts';
 import type { Target } from './options.ts';
 import { emptyMemory, isToml, same, type Memory } from './plan.ts';
@@ -34,7 +34,7 @@ export function loadFile(target: Target, receipts: Receipt): LoadedFile {
     bom,
     before,
     draft: before,
-    memory: { containers, allow, trust, inert, known: receipt ? [...receipt.containers] : null },
+    memory: { containers: containers ?? [], allow, trust, inert, known: receipt?.containers ?? null },
     receipt,
   };
 }
@@ -89,6 +89,8 @@ export function blockOf(file: LoadedFile): string {
 export function receiptOf(file: LoadedFile, time: Date): FileReceipt {
   const { text, spans } = file.draft;
   const { containers, allow, trust, inert } = file.memory;
+  // Ours was there before any receipt: what around it is ours nobody knows any more.
+  const unknown = file.memory.known === null && holdsOurs(file.target.kind, readConfig(file.target, file.before.text));
   const created = file.receipt?.created ?? file.snapshot.bytes === null;
   return {
     kind: file.target.kind,
@@ -99,7 +101,7 @@ export function receiptOf(file: LoadedFile, time: Date): FileReceipt {
     before: spans && sha256(encodeFile(withoutSpans(text, spans), file.bom)),
     after: sha256(encodeFile(text, file.bom)),
     spans: spans && spans.map(({ start, end }) => ({ at: start, text: text.slice(start, end) })),
-    containers,
+    containers: unknown ? null : containers,
     allow,
     trust,
     inert,
