@@ -1,5 +1,5 @@
 import { runCommand, renderUsage } from 'citty';
-import { AgentBusError, EXIT } from '../core/errors.ts';
+import { AgentBusError, EXIT, fileError } from '../core/errors.ts';
 import { VERSION } from '../core/version.ts';
 import { autoJoin } from './auto-join.ts';
 import { COMMANDS, overview, type AnyCommand } from './commands.ts';
@@ -37,19 +37,21 @@ async function main(words: string[]): Promise<void> {
   await runCommand(command, { rawArgs: rest });
 }
 
+function asUsage(error: unknown, name: string | undefined): AgentBusError | null {
+  return error instanceof Error && error.name === 'CLIError'
+    ? usageError(error.message, `\`agentbus ${name} --help\` lists what it takes`)
+    : null;
+}
+
+function asFault(error: unknown): AgentBusError {
+  const message = error instanceof Error ? error.message : String(error);
+  return new AgentBusError('AB-3002', message, 'this is a fault of AgentBus: please report it with the command that you ran');
+}
+
 const words = process.argv.slice(2);
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
 main(words).catch((error: unknown) => {
-  const known =
-    error instanceof AgentBusError
-      ? error
-      : error instanceof Error && error.name === 'CLIError'
-        ? usageError(error.message, `\`agentbus ${words[0]} --help\` lists what it takes`)
-        : new AgentBusError(
-            'AB-3002',
-            error instanceof Error ? error.message : String(error),
-            'this is a fault of AgentBus: please report it with the command that you ran',
-          );
+  const known = error instanceof AgentBusError ? error : (fileError(error) ?? asUsage(error, words[0]) ?? asFault(error));
   printError(known, words.includes('--json'));
   process.exitCode = known.exitCode || EXIT.failed;
 });

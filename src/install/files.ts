@@ -6,6 +6,7 @@ import {
   chownSync,
   closeSync,
   constants,
+  existsSync,
   fsyncSync,
   fstatSync,
   lstatSync,
@@ -23,7 +24,7 @@ import {
 } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { basename, dirname, join, resolve } from 'node:path';
-import { AgentBusError } from '../core/errors.ts';
+import { AgentBusError, fileError, isFull } from '../core/errors.ts';
 
 /** A file as it was read. `bytes` is null when there is none. */
 export interface Snapshot {
@@ -54,16 +55,28 @@ export function readSnapshot(path: string): Snapshot {
     return { path, real, bytes: readFileSync(real), mode: stat.mode & 0o7777, owner: { uid: stat.uid, gid: stat.gid } };
   } catch (error) {
     if (error instanceof AgentBusError) throw error;
-    const link = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ? resolve(dirname(path), readlinkSync(path)) : null;
-    if (link !== null)
+    const link = brokenLink(path);
+    if (link)
       throw new AgentBusError(
         'AB-2001',
-        `${path} is a link to ${link}, which cannot be read (${errno(error)})`,
-        `Create ${link} or remove the link, then run install again.`,
+        `${link.path} is a link to ${link.target}, which cannot be read (${errno(error)})`,
+        `Create ${link.target} or remove the link, then run install again.`,
       );
     if (errno(error) === 'ENOENT') return { path, real: realOfNew(path), bytes: null, mode: 0o600, owner: null };
-    throw new AgentBusError('AB-2001', `${real} cannot be read (${errno(error)})`, 'Check who owns the file and its mode.');
+    throw new AgentBusError('AB-2001', `${real} cannot be read (${errno(error)})`, 'Check what is there, who owns it and its mode.');
   }
+}
+
+/** The link on the way to a path that leads nowhere: the file itself or a directory above it. */
+function brokenLink(path: string): { path: string; target: string } | null {
+  for (let at = path; at !== dirname(at); at = dirname(at)) {
+    try {
+      if (lstatSync(at).isSymbolicLink() && !existsSync(at)) return { path: at, target: resolve(dirname(at), readlinkSync(at)) };
+    } catch {
+      // Not there, or behind what cannot be searched: what is above it tells.
+    }
+  }
+  return null;
 }
 
 function realOfNew(path: string): string {
@@ -125,7 +138,13 @@ function syncDirectory(path: string): void {
 /** Writes one of our own files atomically. */
 export function writeOwnFile(path: string, content: string, mode: number): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  renameSync(writeBeside(path, Buffer.from(content), mode, null), path);
+  const temporary = writeBeside(path, Buffer.from(content), mode, null);
+  try {
+    renameSync(temporary, path);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
 }
 
 /**
@@ -167,9 +186,10 @@ export function replaceFiles(changes: readonly Change[], ready: () => void, desc
     undo(done);
     clear(temporaries, made);
     if (error instanceof AgentBusError) throw error;
-    const path = current?.snapshot.real ?? (error as NodeJS.ErrnoException).path ?? 'a launcher';
-    const hint = current ? describe(current) : 'Set AGENTBUS_HOME to a directory of your own.';
-    throw new AgentBusError('AB-2002', `${path} cannot be written (${errno(error)}); nothing was changed`, hint);
+    // What is AgentBus's own, or a full disk, no pasting by hand helps with.
+    if (!current || isFull(error)) throw fileError(error, current?.snapshot.real) ?? error;
+    const { real } = current.snapshot;
+    throw new AgentBusError('AB-2002', `${real} cannot be written (${errno(error)}); nothing was changed`, describe(current));
   }
 }
 

@@ -25,7 +25,9 @@ export function loadFile(target: Target, receipts: Receipt): LoadedFile {
   const snapshot = readSnapshot(target.path);
   if (!snapshot.bytes && target.shared) snapshot.mode = 0o644;
   const { text, bom } = snapshot.bytes ? decodeFile(snapshot.bytes, target.path) : { text: '', bom: false };
-  const receipt = (snapshot.bytes && receipts.files.find((file) => file.path === target.path)) || null;
+  const known = receipts.files.find((file) => file.path === target.path);
+  // An install that was killed wrote the receipt of a file that it never reached.
+  const receipt = known && snapshot.bytes && sha256(snapshot.bytes) !== known.before ? known : null;
   const before: Draft = { text, spans: receipt ? rememberedSpans(receipt, snapshot, text) : [] };
   const { containers, allow, trust, inert } = structuredClone(receipt ?? emptyMemory());
   return {
