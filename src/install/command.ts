@@ -11,7 +11,7 @@ import { distDirectory, type Place } from './options.ts';
 import { projectRoot } from './project.ts';
 
 function ownHome(): string {
-  return process.env['HOME'] || homedir();
+  return resolve(process.env['HOME'] || homedir());
 }
 
 /** The install options of this process: its environment, its Node and the dist/ it runs from. */

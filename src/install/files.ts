@@ -62,7 +62,7 @@ export function readSnapshot(path: string): Snapshot {
         `${link.path} is a link to ${link.target}, which cannot be read (${errno(error)})`,
         `Create ${link.target} or remove the link, then run install again.`,
       );
-    if (errno(error) === 'ENOENT') return { path, real: realOfNew(path), bytes: null, mode: 0o600, owner: null };
+    if (errno(error) === 'ENOENT') return { path, real: realOf(path), bytes: null, mode: 0o600, owner: null };
     throw new AgentBusError('AB-2001', `${real} cannot be read (${errno(error)})`, 'Check what is there, who owns it and its mode.');
   }
 }
@@ -79,11 +79,13 @@ function brokenLink(path: string): { path: string; target: string } | null {
   return null;
 }
 
-function realOfNew(path: string): string {
+/** A path without links, whether or not all of it is there yet: it has to be the same once its directories are made. */
+export function realOf(path: string): string {
   try {
-    return join(realpathSync(dirname(path)), basename(path));
+    return realpathSync(path);
   } catch {
-    return path;
+    const above = dirname(path);
+    return above === path ? path : join(realOf(above), basename(path));
   }
 }
 

@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse as parseJsonc } from 'jsonc-parser';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Harness } from '../../src/core/harness.ts';
 import { claude } from '../../src/harness/claude/harness.ts';
 import { codex } from '../../src/harness/codex/harness.ts';
@@ -144,6 +144,32 @@ test('CLAUDE_CONFIG_DIR holds both files, and uninstall finds them without it', 
   ]).toEqual([true, true, false]);
   await uninstallHarness(claude, box.options);
   expect(existsSync(box.path('cfg'))).toBe(false);
+});
+
+test.each([claude, codex])('$id: a home behind a link, where its CLI has made nothing yet', async (harness) => {
+  const box = sandbox();
+  mkdirSync(box.path('real'));
+  symlinkSync(box.path('real'), box.path('link'));
+  const options = { ...box.options, home: box.path('link'), env: { ...box.options.env, HOME: box.path('link') }, trustCodexHooks: true };
+  await installHarness(harness, options);
+  expect(await inspectHarness(harness, options)).toMatchObject({ missing: [], mcp: { current: true } });
+  await uninstallHarness(harness, options);
+  expect(readdirSync(box.path('real'))).toEqual([]);
+});
+
+test('a relative directory is that of the working directory, also in the receipt', async () => {
+  const box = sandbox();
+  vi.spyOn(process, 'cwd').mockReturnValue(box.home);
+  onTestFinished(() => void vi.restoreAllMocks());
+  for (const [harness, name] of [
+    [claude, 'CLAUDE_CONFIG_DIR'],
+    [codex, 'CODEX_HOME'],
+  ] as const) {
+    const { files } = await installHarness(harness, { ...box.options, env: { ...box.options.env, [name]: 'cfg/' } });
+    expect(files.every(({ path }) => path.startsWith(box.path('cfg')))).toBe(true);
+    await uninstallHarness(harness, box.options);
+    expect(existsSync(box.path('cfg'))).toBe(false);
+  }
 });
 
 test('a rule and keys that the user added to our entries stay, and so does a rule that was there before', async () => {
