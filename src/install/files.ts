@@ -13,6 +13,7 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
+  readdirSync,
   readlinkSync,
   realpathSync,
   renameSync,
@@ -25,6 +26,8 @@ import {
 import { randomUUID } from 'node:crypto';
 import { basename, dirname, join, resolve } from 'node:path';
 import { AgentBusError, fileError, isFull } from '../core/errors.ts';
+
+const STALE_MS = 60_000;
 
 /** A file as it was read. `bytes` is null when there is none. */
 export interface Snapshot {
@@ -98,9 +101,21 @@ function isUnchanged(snapshot: Snapshot): boolean {
   }
 }
 
+function temporaryOf(real: string): string {
+  return join(dirname(real), `.${basename(real)}.agentbus-`);
+}
+
+/** Takes away what a killed run left beside a file: a copy of somebody's settings. Another AGENTBUS_HOME may be at work just now. */
+function sweep(real: string): void {
+  const directory = dirname(real);
+  for (const path of readdirSync(directory).map((name) => join(directory, name))) {
+    if (path.startsWith(temporaryOf(real)) && Date.now() - statSync(path).mtimeMs > STALE_MS) rmSync(path, { force: true });
+  }
+}
+
 /** Writes a new file beside `real` with its final mode and owner, on disk. */
 function writeBeside(real: string, bytes: Uint8Array, mode: number, owner: Snapshot['owner']): string {
-  const temporary = join(dirname(real), `.${basename(real)}.agentbus-${randomUUID().slice(0, 8)}`);
+  const temporary = temporaryOf(real) + randomUUID().slice(0, 8);
   const file = openSync(temporary, 'wx', 0o600);
   try {
     let written = 0;
@@ -202,6 +217,7 @@ function prepare(change: Change, made: string[], temporaries: Map<Change, string
   const first = mkdirSync(directory, { recursive: true, mode: mode & 0o044 ? 0o755 : 0o700 });
   if (first !== undefined) made.push(directory);
   accessSync(directory, constants.W_OK);
+  sweep(real);
   if (change.next) temporaries.set(change, writeBeside(real, change.next, mode, owner));
 }
 

@@ -1,7 +1,7 @@
 // What stands in the way where a file, a directory or room on the disk is expected: said in one line that names it,
 // with nothing half done.
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, symlinkSync } from 'node:fs';
+import { existsSync, readdirSync, symlinkSync, utimesSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { fileError } from '../../src/core/errors.ts';
 import { claude } from '../../src/harness/claude/harness.ts';
@@ -94,4 +94,13 @@ test('an install that was killed after its receipt and before a file can be done
   expect(again.files.map(({ change }) => change)).toEqual(['changed', 'unchanged']);
   await uninstallHarness(claude, box.options);
   expect([box.read(SETTINGS), box.read('.claude.json')]).toEqual([mine, '{ }']);
+});
+
+test('what a killed install left beside a file goes with the next change to it', async () => {
+  const box = sandbox();
+  utimesSync(box.write('.claude/.settings.json.agentbus-0a1b2c3d', '{}'), 1, 1);
+  box.write('.claude/.settings.json.agentbus-of-today', '{}');
+  box.write(SETTINGS, '{}');
+  await installHarness(claude, box.options);
+  expect(readdirSync(box.path('.claude')).sort()).toEqual(['.settings.json.agentbus-of-today', 'settings.json']);
 });
