@@ -108,8 +108,12 @@ function temporaryOf(real: string): string {
 /** Takes away what a killed run left beside a file: a copy of somebody's settings. Another AGENTBUS_HOME may be at work just now. */
 function sweep(real: string): void {
   const directory = dirname(real);
-  for (const path of readdirSync(directory).map((name) => join(directory, name))) {
-    if (path.startsWith(temporaryOf(real)) && Date.now() - statSync(path).mtimeMs > STALE_MS) rmSync(path, { force: true });
+  try {
+    for (const path of readdirSync(directory).map((name) => join(directory, name))) {
+      if (path.startsWith(temporaryOf(real)) && Date.now() - statSync(path).mtimeMs > STALE_MS) rmSync(path, { force: true });
+    }
+  } catch {
+    // A directory that cannot be listed can still be written.
   }
 }
 
