@@ -61,7 +61,7 @@ async function checkLauncher(checker: Checker, launcher: string, options: Instal
     checker.warn(`the hook launcher ${launcher} is not one that install wrote`, 'If it is not yours: `agentbus install`.');
     return true;
   }
-  const gone = goneBehind(checker, baked, options);
+  const gone = reportGone(checker, baked, options);
   const stale = staleLaunchers(options).filter(({ isNew }) => !isNew);
   if (stale.length > 0 && !gone)
     checker.warn(
@@ -75,7 +75,7 @@ async function checkLauncher(checker: Checker, launcher: string, options: Instal
   return !gone;
 }
 
-function goneBehind(checker: Checker, { home, node, dist, nc }: BakedPaths, options: InstallOptions): boolean {
+function reportGone(checker: Checker, { home, node, dist, nc }: BakedPaths, options: InstallOptions): boolean {
   let gone = false;
   const lost = (what: string): void => {
     gone = true;
