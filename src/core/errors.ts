@@ -118,7 +118,7 @@ export function fileError(error: unknown, path?: string): AgentBusError | null {
   const hint = isFull(error)
     ? 'Make room on its disk, then try again.'
     : 'Check its owner and mode, or set AGENTBUS_HOME to a directory of your own.';
-  return new AgentBusError('AB-2002', `${dest} cannot be used (${code})`, hint);
+  return new AgentBusError('AB-2002', `${dest} cannot be written (${code})`, hint);
 }
 
 /** Rebuilds an error that crossed the local surface as JSON; null when the value is not one. */

@@ -75,7 +75,7 @@ describe('in the way of what AgentBus keeps', () => {
     const full = Object.assign(new Error('write'), { code: 'ENOSPC' });
     expect(fileError(full, '/disk/file')).toMatchObject({
       code: 'AB-2002',
-      message: '/disk/file cannot be used (ENOSPC)',
+      message: '/disk/file cannot be written (ENOSPC)',
       hint: expect.stringContaining('room'),
     });
     expect(fileError(full)).toBeNull();
