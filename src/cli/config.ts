@@ -1,10 +1,11 @@
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { defineCommand } from 'citty';
 import { AgentBusError } from '../core/errors.ts';
 import { agentbusHome, homePaths } from '../core/paths.ts';
-import { writePrivate } from '../daemon/private.ts';
-import { DEFAULTS, readSettings, SETTINGS, withSetting, type Value } from '../daemon/settings.ts';
+import { DEFAULTS, readSettings, SETTINGS, type Value } from '../daemon/settings.ts';
 import { findHarness } from '../harness/registry.ts';
+import { readSnapshot, replaceFiles, type Snapshot } from '../install/files.ts';
+import { decodeFile, encodeFile, splice } from '../install/text.ts';
+import { setToml } from '../install/toml.ts';
 import { jsonArg, print, table, usageError } from './context.ts';
 
 function parseValue(key: string, text: string): Value {
@@ -30,6 +31,32 @@ function changesEntries(key: string): boolean {
   return name === 'push' && findHarness(id)?.install.waiters !== undefined;
 }
 
+/** The text with one setting changed; everything else in it stays. Throws AB-1003. */
+function withSetting(text: string, key: string, value: Value): string {
+  const [table = '', name = ''] = key.split('.');
+  try {
+    const changed = splice({ text, spans: null }, setToml(text, [table, name], value)).text;
+    if (readSettings(changed)[key] === value) return changed;
+  } catch {
+    // What came out would not be TOML: `table` is something else there, for instance.
+  }
+  throw new AgentBusError(
+    'AB-1003',
+    `${key} stands in config.toml in a form that can't be changed here`,
+    `write [${table}] and ${name} = ${JSON.stringify(value)} by hand`,
+  );
+}
+
+/** Writes the file where its links lead, and nothing over what somebody else wrote meanwhile. */
+function replace(snapshot: Snapshot, next: Buffer): void {
+  const written = replaceFiles(
+    [{ snapshot, next }],
+    () => undefined,
+    () => 'Check its owner and mode.',
+  );
+  if (!written) throw new AgentBusError('AB-2003', `${snapshot.path} was changed meanwhile`, 'Run the command again.');
+}
+
 export const configCommand = defineCommand({
   meta: {
     name: 'config',
@@ -43,7 +70,8 @@ export const configCommand = defineCommand({
   },
   run({ args }) {
     const paths = homePaths(agentbusHome());
-    const text = existsSync(paths.config) ? readFileSync(paths.config, 'utf8') : '';
+    const snapshot = readSnapshot(paths.config);
+    const { text, bom } = decodeFile(snapshot.bytes ?? Buffer.alloc(0), paths.config);
     const values = { ...DEFAULTS, ...readSettings(text) };
     if (args.action === 'list') {
       return print(args.json, values, () =>
@@ -61,8 +89,7 @@ export const configCommand = defineCommand({
       throw usageError(`no such action: ${args.action.slice(0, 40)}`, 'agentbus config list, get <key> or set <key> <value>');
     const key = known(args.key);
     const value = parseValue(key, args.value ?? '');
-    mkdirSync(paths.home, { recursive: true, mode: 0o700 });
-    writePrivate(paths.config, withSetting(text, key, value));
+    replace(snapshot, encodeFile(withSetting(text, key, value), bom));
     const again = value !== values[key] && changesEntries(key);
     print(args.json, { [key]: value, ...(again ? { reinstall: true } : {}) }, () =>
       again ? `${key} = ${value}\nIt needs other hook entries: run \`agentbus install\`.` : `${key} = ${value}`,

@@ -1,5 +1,6 @@
-import { runCommand, renderUsage } from 'citty';
-import { AgentBusError, EXIT } from '../core/errors.ts';
+import { homedir } from 'node:os';
+import { parseArgs, runCommand, renderUsage, type ArgsDef } from 'citty';
+import { AgentBusError, EXIT, fileError } from '../core/errors.ts';
 import { VERSION } from '../core/version.ts';
 import { autoJoin } from './auto-join.ts';
 import { COMMANDS, overview, type AnyCommand } from './commands.ts';
@@ -20,6 +21,25 @@ function checkOptions(name: string, command: AnyCommand, words: readonly string[
   }
 }
 
+/** Words for a command that takes none: whoever writes `install claude` means one CLI, and must not get all. */
+function checkWords(name: string, command: AnyCommand, words: string[]): void {
+  const args = (command.args ?? {}) as Record<string, { type?: string }>;
+  if (Object.values(args).some(({ type }) => type === 'positional')) return;
+  const [extra] = parseArgs(words, command.args as ArgsDef)._;
+  if (extra === undefined) return;
+  const hint = 'harness' in args ? `--harness ${extra.slice(0, 40)} names a CLI` : `\`agentbus ${name} --help\` lists what it takes`;
+  throw usageError(`${name} takes no ${JSON.stringify(extra.slice(0, 40))}`, hint);
+}
+
+/** A session's directory may be gone, and nearly everything asks for it. */
+function leaveNowhere(): void {
+  try {
+    process.cwd();
+  } catch {
+    process.chdir(process.env['HOME'] || homedir());
+  }
+}
+
 async function main(words: string[]): Promise<void> {
   const [name, ...rest] = words;
   if (name === undefined || name === 'help' || name === '--help' || name === '-h') return void process.stdout.write(overview());
@@ -33,23 +53,27 @@ async function main(words: string[]): Promise<void> {
     return;
   }
   checkOptions(name, command, rest);
+  checkWords(name, command, rest);
+  leaveNowhere();
   await autoJoin(name);
   await runCommand(command, { rawArgs: rest });
+}
+
+function asUsage(error: unknown, name: string | undefined): AgentBusError | null {
+  return error instanceof Error && error.name === 'CLIError'
+    ? usageError(error.message, `\`agentbus ${name} --help\` lists what it takes`)
+    : null;
+}
+
+function asFault(error: unknown): AgentBusError {
+  const message = error instanceof Error ? error.message : String(error);
+  return new AgentBusError('AB-3002', message, 'this is a fault of AgentBus: please report it with the command that you ran');
 }
 
 const words = process.argv.slice(2);
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
 main(words).catch((error: unknown) => {
-  const known =
-    error instanceof AgentBusError
-      ? error
-      : error instanceof Error && error.name === 'CLIError'
-        ? usageError(error.message, `\`agentbus ${words[0]} --help\` lists what it takes`)
-        : new AgentBusError(
-            'AB-3002',
-            error instanceof Error ? error.message : String(error),
-            'this is a fault of AgentBus: please report it with the command that you ran',
-          );
+  const known = error instanceof AgentBusError ? error : (fileError(error) ?? asUsage(error, words[0]) ?? asFault(error));
   printError(known, words.includes('--json'));
   process.exitCode = known.exitCode || EXIT.failed;
 });

@@ -1,5 +1,7 @@
 import { defineCommand } from 'citty';
+import { homePaths } from '../core/paths.ts';
 import { HARNESSES } from '../harness/registry.ts';
+import { goneBehind } from '../install/baked.ts';
 import { commandOptions } from '../install/command.ts';
 import { inspectHarness, inspectProject, type Inspection } from '../install/install.ts';
 import { jsonArg, print } from './context.ts';
@@ -10,6 +12,8 @@ interface Status {
   harnesses: Inspection[];
   /** What stands in the files of the project around the working directory as well. */
   project: Inspection[];
+  /** A file that the hooks need and that is gone; null also where there are no hooks. */
+  gone: string | null;
 }
 
 function describeHarness(found: Inspection, where = ''): string {
@@ -32,7 +36,7 @@ function describeHarness(found: Inspection, where = ''): string {
     if (!hook.current) lines.push(`  ${hook.event} in ${hook.path} is of another version: run \`agentbus install\``);
   for (const silence of found.silenced) lines.push(`  ${silence.setting} in ${silence.path} keeps hooks from running`);
   for (const entry of found.invalid) lines.push(`  ${entry.path}: ${entry.what}`);
-  for (const problem of found.problems) lines.push(`  ${problem.code} ${problem.message}`);
+  for (const problem of found.problems) lines.push(`  ${problem.code} ${problem.message}. ${problem.hint}`);
   return lines.join('\n');
 }
 
@@ -46,15 +50,20 @@ export const statusCommand = defineCommand({
   args: jsonArg,
   async run({ args }) {
     const options = await commandOptions({});
+    const inspected = await Promise.all(HARNESSES.map((harness) => inspectHarness(harness, options)));
+    const around = (await Promise.all(HARNESSES.map((harness) => inspectProject(harness, options)))).filter((found) => found !== null);
+    const isUsed = [...inspected, ...around].some(({ hooks, plugin }) => hooks.length > 0 || plugin !== null);
     const status: Status = {
       daemon: await daemonStatus(),
-      harnesses: await Promise.all(HARNESSES.map((harness) => inspectHarness(harness, options))),
-      project: (await Promise.all(HARNESSES.map((harness) => inspectProject(harness, options)))).filter((found) => found !== null),
+      harnesses: inspected,
+      project: around,
+      gone: isUsed ? goneBehind(homePaths(options.agentbusHome).hookLauncher) : null,
     };
-    print(args.json, status, ({ daemon, harnesses, project }) =>
+    print(args.json, status, ({ daemon, harnesses, project, gone }) =>
       [
         describeDaemon(daemon),
         ...harnesses.map((found) => describeHarness(found)),
+        ...(gone === null ? [] : [`${gone} is gone, which the hooks need: run \`agentbus install\``]),
         ...project.map((found) => describeHarness(found, ` in the project, ${describeFiles(found)}`)),
       ].join('\n'),
     );

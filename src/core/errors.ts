@@ -95,6 +95,32 @@ export class AgentBusError extends Error {
   }
 }
 
+const FULL = ['ENOSPC', 'EDQUOT'];
+const FILE_ERRORS = ['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EISDIR', 'EEXIST', 'ELOOP', ...FULL];
+
+interface SystemError {
+  code?: string;
+  path?: string;
+  /** Of a rename or link: where it was to go. */
+  dest?: string;
+}
+
+/** Whether a disk, or a person's share of it, has no room left. */
+export function isFull(error: unknown): boolean {
+  return FULL.includes((error as SystemError).code ?? '');
+}
+
+/** What the file system refused, as AB-2002; null for an error of another kind. `path` counts where the error names none. */
+export function fileError(error: unknown, path?: string): AgentBusError | null {
+  if (!(error instanceof Error)) return null;
+  const { code = '', path: source = path, dest = source } = error as SystemError;
+  if (dest === undefined || !FILE_ERRORS.includes(code)) return null;
+  const hint = isFull(error)
+    ? 'Make room on its disk, then try again.'
+    : 'Check its owner and mode, or set AGENTBUS_HOME to a directory of your own.';
+  return new AgentBusError('AB-2002', `${dest} cannot be written (${code})`, hint);
+}
+
 /** Rebuilds an error that crossed the local surface as JSON; null when the value is not one. */
 export function errorFromJson(value: unknown): AgentBusError | null {
   if (typeof value !== 'object' || value === null) return null;

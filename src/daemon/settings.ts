@@ -47,30 +47,6 @@ export function readSettings(text: string): Values {
   );
 }
 
-/** The text with one setting changed; everything else in it stays. Throws AB-1003. */
-export function withSetting(text: string, key: string, value: Value): string {
-  readSettings(text);
-  const [table = '', name = ''] = key.split('.');
-  const lines = text === '' ? [] : text.replace(/\n$/, '').split('\n');
-  const header = lines.findIndex((line) => line.trim() === `[${table}]`);
-  const line = `${name} = ${JSON.stringify(value)}`;
-  if (header < 0) lines.push(...(lines.length > 0 ? [''] : []), `[${table}]`, line);
-  else {
-    const end = lines.findIndex((other, at) => at > header && other.trimStart().startsWith('['));
-    const own = lines.findIndex((other, at) => at > header && (end < 0 || at < end) && new RegExp(`^\\s*${name}\\s*=`).test(other));
-    if (own < 0) lines.splice(header + 1, 0, line);
-    else lines[own] = line;
-  }
-  const changed = `${lines.join('\n')}\n`;
-  if (readSettings(changed)[key] !== value)
-    throw new AgentBusError(
-      'AB-1003',
-      `${key} stands in config.toml in a form that can't be changed here`,
-      `write [${table}] and ${line} by hand`,
-    );
-  return changed;
-}
-
 /** Reads the settings again whenever the file has changed; a file that does not parse counts as empty. */
 export function settingsReader(file: string, onProblem: (message: string) => void): () => Settings {
   let stamp = '';

@@ -1,6 +1,6 @@
 // The paths that install baked into the hook launcher, read back out of it.
-import { readFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { splitWords } from './words.ts';
 
 export interface BakedPaths {
@@ -36,4 +36,11 @@ export function readLauncher(path: string): BakedPaths | null {
   } catch {
     return null;
   }
+}
+
+/** What the entries need and is not there any more: the launcher, or what stands behind it. */
+export function goneBehind(launcher: string): string | null {
+  if (!existsSync(launcher)) return launcher;
+  const baked = readLauncher(launcher);
+  return (baked && [baked.node, join(baked.dist, 'hook.cjs')].find((path) => !existsSync(path))) ?? null;
 }

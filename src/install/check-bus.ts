@@ -19,19 +19,20 @@ function may(path: string, mode: number): boolean {
   }
 }
 
-/** A directory that has to be the user's alone; one that is not there yet is made when it is needed. */
-function checkPrivate(checker: Checker, name: string, path: string): void {
+/** A directory that has to be the user's alone; one that is not there yet is made when it is needed. False: nothing in it can be reached. */
+function checkPrivate(checker: Checker, name: string, path: string): boolean {
   const stat = statSync(path, { throwIfNoEntry: false });
-  if (!stat) return;
+  if (!stat) return true;
   const own = process.getuid?.() ?? stat.uid;
-  if (!stat.isDirectory() || stat.uid !== own)
-    return checker.fail(`${name} ${path} is not a directory of yours`, 'Remove it, or set another AGENTBUS_HOME.');
-  if (!may(path, constants.W_OK)) return checker.fail(`${name} ${path} cannot be written`, 'Set AGENTBUS_HOME to a directory of your own.');
   const mode = stat.mode & 0o777;
+  if (!stat.isDirectory() || stat.uid !== own)
+    checker.fail(`${name} ${path} is not a directory of yours`, 'Remove it, or set another AGENTBUS_HOME.');
+  else if (!may(path, constants.W_OK | constants.X_OK))
+    checker.fail(`${name} ${path} cannot be written`, `Run \`chmod 700 ${path}\`, or set another AGENTBUS_HOME.`);
   // The daemon closes it at its next start.
-  if ((mode & 0o077) !== 0)
-    return checker.warn(`${name} ${path} is open to others (mode ${mode.toString(8)})`, `Run \`chmod 700 ${path}\`.`);
-  checker.ok(`${name} ${path} is yours alone`);
+  else if ((mode & 0o077) !== 0) checker.warn(`${name} ${path} is open to others (mode ${mode.toString(8)})`, `Run \`chmod 700 ${path}\`.`);
+  else checker.ok(`${name} ${path} is yours alone`);
+  return stat.isDirectory() && may(path, constants.X_OK);
 }
 
 /** The launcher's paths: what is gone behind them, the command hides, since a hook must never fail. */
@@ -43,7 +44,7 @@ export function checkBus(options: InstallOptions): Promise<{ checks: Check[]; us
     checker.fail(`${home} is not there`, REINSTALL);
     return Promise.resolve(end(false));
   }
-  checkPrivate(checker, 'the home', home);
+  if (!checkPrivate(checker, 'the home', home)) return Promise.resolve(end(false));
   const sockets = socketDir(home);
   if (sockets !== run) checkPrivate(checker, 'the directory of the sockets', dirname(sockets));
   checkPrivate(checker, 'the directory of the sockets', sockets);
@@ -60,7 +61,7 @@ async function checkLauncher(checker: Checker, launcher: string, options: Instal
     checker.warn(`the hook launcher ${launcher} is not one that install wrote`, 'If it is not yours: `agentbus install`.');
     return true;
   }
-  const gone = goneBehind(checker, baked, options);
+  const gone = reportGone(checker, baked, options);
   const stale = staleLaunchers(options).filter(({ isNew }) => !isNew);
   if (stale.length > 0 && !gone)
     checker.warn(
@@ -74,7 +75,7 @@ async function checkLauncher(checker: Checker, launcher: string, options: Instal
   return !gone;
 }
 
-function goneBehind(checker: Checker, { home, node, dist, nc }: BakedPaths, options: InstallOptions): boolean {
+function reportGone(checker: Checker, { home, node, dist, nc }: BakedPaths, options: InstallOptions): boolean {
   let gone = false;
   const lost = (what: string): void => {
     gone = true;

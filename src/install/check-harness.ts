@@ -1,5 +1,4 @@
 // Doctor's look at one harness: what is in its configs, what keeps it from working, and the proof of each hook.
-import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Harness } from '../core/harness.ts';
 import { homePaths } from '../core/paths.ts';
@@ -11,6 +10,7 @@ import { isTable } from './hook-plan.ts';
 import { hookFiles, inspectHarness, type Inspection } from './inspect.ts';
 import { targetsOf, type InstallOptions } from './options.ts';
 import { doubledIn } from './place-notes.ts';
+import { peek } from './peek.ts';
 import { PLUGIN, pluginSettings } from './plugin.ts';
 import { staleLaunchers } from './launchers.ts';
 import { projectPlace } from './project.ts';
@@ -110,15 +110,6 @@ function checkTrust(checker: Checker, { trust, title, harness }: Inspection, pla
   );
 }
 
-function read(path: string, parse: (text: string) => unknown): Record<string, unknown> {
-  try {
-    const value = parse(readFileSync(path, 'utf8'));
-    return isTable(value) ? value : {};
-  } catch {
-    return {};
-  }
-}
-
 function entryOf(config: Record<string, unknown>, project: string): Record<string, unknown> {
   const projects = config['projects'];
   const entry = isTable(projects) ? projects[project] : undefined;
@@ -132,7 +123,7 @@ function checkProjectTrust(checker: Checker, harness: Harness, place: InstallOpt
     const path = join(harness.install.configDir(place.home, place.env), 'config.toml');
     const trusted =
       entryOf(
-        read(path, (text) => readToml(text, path)),
+        peek(path, (text) => readToml(text, path)),
         project,
       )['trust_level'] === 'trusted';
     if (trusted) checker.ok(`${harness.title} trusts the folder ${project}`);
@@ -144,10 +135,8 @@ function checkProjectTrust(checker: Checker, harness: Harness, place: InstallOpt
     return;
   }
   const state = targetsOf(harness, { ...place, scope: 'user' }).find(({ kind }) => kind === 'claude-mcp');
-  const files = [join(project, '.claude', 'settings.local.json'), join(project, '.claude', 'settings.json')].filter((path) =>
-    existsSync(path),
-  );
-  const refused = [entryOf(read(state?.path ?? '', JSON.parse), project), ...files.map((path) => read(path, JSON.parse))].some(
+  const files = [join(project, '.claude', 'settings.local.json'), join(project, '.claude', 'settings.json')];
+  const refused = [entryOf(peek(state?.path ?? ''), project), ...files.map((path) => peek(path))].some(
     ({ disabledMcpjsonServers: names }) => Array.isArray(names) && names.includes('agentbus'),
   );
   if (refused)

@@ -44,7 +44,9 @@ function complaint(proof: Proof, run: HookRun, launcher: string): [what: string,
         'Codex runs hooks with the shell of your passwd entry: change it with chsh.',
       ];
     case 'silent':
-      if (program !== null && !existsSync(program)) return [`no answer: it calls ${program}, which is gone`, 'Run `agentbus install`.'];
+      // A bare name is looked up on PATH.
+      if (program?.startsWith('/') && !existsSync(program))
+        return [`no answer: it calls ${program}, which is gone`, 'Run `agentbus install`.'];
       if (program !== launcher) return [`no answer: it calls ${program}, not ${launcher}`, 'Run `agentbus install`.'];
       return ['no answer', 'The lines on the launchers and the daemon say why; else `agentbus daemon logs`.'];
     default:

@@ -10,8 +10,10 @@ import { detectHarnesses, findNc, type HarnessReport, type InstallOptions } from
 import { distDirectory, type Place } from './options.ts';
 import { projectRoot } from './project.ts';
 
+const KNOWN = HARNESSES.map(({ id }) => id).join(', ');
+
 function ownHome(): string {
-  return process.env['HOME'] || homedir();
+  return resolve(process.env['HOME'] || homedir());
 }
 
 /** The install options of this process: its environment, its Node and the dist/ it runs from. */
@@ -43,28 +45,27 @@ export function chosenPlace(args: { scope?: string; home?: string }): Partial<Pl
     throw usage(`no such scope: ${scope.slice(0, 40)}`, 'Write --scope user or --scope project.');
   if (args.home === undefined) return scope === undefined ? {} : { scope };
   if (scope === 'project') throw usage('--home and --scope project exclude each other', 'Use one of the two.');
+  if (args.home === '') throw usage('--home names no directory', "Give the sandbox's home directory.");
   const home = resolve(args.home);
-  if (args.home === '' || !statSync(home, { throwIfNoEntry: false })?.isDirectory())
+  if (!statSync(home, { throwIfNoEntry: false })?.isDirectory())
     throw usage(`${home} is not a directory`, "Give the sandbox's home directory.");
   // Where this process keeps its own configs says nothing about the sandbox.
   const { CLAUDE_CONFIG_DIR: _claude, CODEX_HOME: _codex, ...env } = process.env;
   return { home, env, scope: 'user', project: null, sandbox: realpathSync(home) !== realpathSync(ownHome()) };
 }
 
-/** Every `--harness a,b` of a command line; citty keeps only the last of a repeated option. */
+/** Every `--harness a,b` of a command line; citty keeps only the last of a repeated option. Throws AB-1001 for one that names nothing. */
 export function harnessIds(rawArgs: readonly string[]): string[] {
   const values = rawArgs.flatMap((arg, at) => {
     if (arg === '--harness') return [rawArgs[at + 1] ?? ''];
     return arg.startsWith('--harness=') ? [arg.slice('--harness='.length)] : [];
   });
-  return [
-    ...new Set(
-      values
-        .flatMap((value) => value.split(','))
-        .map((id) => id.trim())
-        .filter(Boolean),
-    ),
-  ];
+  const ids = values
+    .flatMap((value) => value.split(','))
+    .map((id) => id.trim())
+    .filter(Boolean);
+  if (values.length > 0 && ids.length === 0) throw new AgentBusError('AB-1001', '--harness names no CLI', `Known: ${KNOWN}.`);
+  return [...new Set(ids)];
 }
 
 /** The named harnesses, or all that are on this machine. */
@@ -73,7 +74,7 @@ export async function chooseHarnesses(ids: readonly string[], options: InstallOp
     return ids.map((id) => {
       const harness = findHarness(id);
       if (harness) return harness;
-      throw new AgentBusError('AB-2004', `there is no harness "${id}"`, `Known: ${HARNESSES.map((known) => known.id).join(', ')}.`);
+      throw new AgentBusError('AB-2004', `there is no harness "${id}"`, `Known: ${KNOWN}.`);
     });
   }
   const found = await detectHarnesses(HARNESSES, options.home, options.env);
@@ -109,6 +110,11 @@ export async function runEach(
   } else if (last?.line) process.stdout.write(`${last.line}\n`);
   const [first, ...others] = failures;
   if (!first) return;
+  if (output.json) {
+    // One document: the failures are in it already.
+    process.exitCode = first.exitCode;
+    return;
+  }
   // With several failures each still gets its line; the first sets the exit code.
   for (const failure of others) process.stderr.write(`${failure.code} ${failure.message}\n${failure.hint}\n`);
   throw first;

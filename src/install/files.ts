@@ -6,12 +6,14 @@ import {
   chownSync,
   closeSync,
   constants,
+  existsSync,
   fsyncSync,
   fstatSync,
   lstatSync,
   mkdirSync,
   openSync,
   readFileSync,
+  readdirSync,
   readlinkSync,
   realpathSync,
   renameSync,
@@ -23,7 +25,9 @@ import {
 } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { basename, dirname, join, resolve } from 'node:path';
-import { AgentBusError } from '../core/errors.ts';
+import { AgentBusError, fileError, isFull } from '../core/errors.ts';
+
+const STALE_MS = 60_000;
 
 /** A file as it was read. `bytes` is null when there is none. */
 export interface Snapshot {
@@ -54,23 +58,37 @@ export function readSnapshot(path: string): Snapshot {
     return { path, real, bytes: readFileSync(real), mode: stat.mode & 0o7777, owner: { uid: stat.uid, gid: stat.gid } };
   } catch (error) {
     if (error instanceof AgentBusError) throw error;
-    const link = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ? resolve(dirname(path), readlinkSync(path)) : null;
-    if (link !== null)
+    const link = brokenLink(path);
+    if (link)
       throw new AgentBusError(
         'AB-2001',
-        `${path} is a link to ${link}, which cannot be read (${errno(error)})`,
-        `Create ${link} or remove the link, then run install again.`,
+        `${link.path} is a link to ${link.target}, which cannot be read (${errno(error)})`,
+        `Create ${link.target} or remove the link, then run install again.`,
       );
-    if (errno(error) === 'ENOENT') return { path, real: realOfNew(path), bytes: null, mode: 0o600, owner: null };
-    throw new AgentBusError('AB-2001', `${real} cannot be read (${errno(error)})`, 'Check who owns the file and its mode.');
+    if (errno(error) === 'ENOENT') return { path, real: realOf(path), bytes: null, mode: 0o600, owner: null };
+    throw new AgentBusError('AB-2001', `${real} cannot be read (${errno(error)})`, 'Check what is there, who owns it and its mode.');
   }
 }
 
-function realOfNew(path: string): string {
+/** The link on the way to a path that leads nowhere: the file itself or a directory above it. */
+function brokenLink(path: string): { path: string; target: string } | null {
+  for (let at = path; at !== dirname(at); at = dirname(at)) {
+    try {
+      if (lstatSync(at).isSymbolicLink() && !existsSync(at)) return { path: at, target: resolve(dirname(at), readlinkSync(at)) };
+    } catch {
+      // Not there, or behind what cannot be searched: what is above it tells.
+    }
+  }
+  return null;
+}
+
+/** A path without links, whether or not all of it is there yet: it has to be the same once its directories are made. */
+export function realOf(path: string): string {
   try {
-    return join(realpathSync(dirname(path)), basename(path));
+    return realpathSync(path);
   } catch {
-    return path;
+    const above = dirname(path);
+    return above === path ? path : join(realOf(above), basename(path));
   }
 }
 
@@ -83,9 +101,25 @@ function isUnchanged(snapshot: Snapshot): boolean {
   }
 }
 
+function temporaryOf(real: string): string {
+  return join(dirname(real), `.${basename(real)}.agentbus-`);
+}
+
+/** Takes away what a killed run left beside a file: a copy of somebody's settings. Another AGENTBUS_HOME may be at work just now. */
+function sweep(real: string): void {
+  const directory = dirname(real);
+  try {
+    for (const path of readdirSync(directory).map((name) => join(directory, name))) {
+      if (path.startsWith(temporaryOf(real)) && Date.now() - statSync(path).mtimeMs > STALE_MS) rmSync(path, { force: true });
+    }
+  } catch {
+    // A directory that cannot be listed can still be written.
+  }
+}
+
 /** Writes a new file beside `real` with its final mode and owner, on disk. */
 function writeBeside(real: string, bytes: Uint8Array, mode: number, owner: Snapshot['owner']): string {
-  const temporary = join(dirname(real), `.${basename(real)}.agentbus-${randomUUID().slice(0, 8)}`);
+  const temporary = temporaryOf(real) + randomUUID().slice(0, 8);
   const file = openSync(temporary, 'wx', 0o600);
   try {
     let written = 0;
@@ -125,7 +159,13 @@ function syncDirectory(path: string): void {
 /** Writes one of our own files atomically. */
 export function writeOwnFile(path: string, content: string, mode: number): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  renameSync(writeBeside(path, Buffer.from(content), mode, null), path);
+  const temporary = writeBeside(path, Buffer.from(content), mode, null);
+  try {
+    renameSync(temporary, path);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
 }
 
 /**
@@ -167,9 +207,10 @@ export function replaceFiles(changes: readonly Change[], ready: () => void, desc
     undo(done);
     clear(temporaries, made);
     if (error instanceof AgentBusError) throw error;
-    const path = current?.snapshot.real ?? (error as NodeJS.ErrnoException).path ?? 'a launcher';
-    const hint = current ? describe(current) : 'Set AGENTBUS_HOME to a directory of your own.';
-    throw new AgentBusError('AB-2002', `${path} cannot be written (${errno(error)}); nothing was changed`, hint);
+    // What is AgentBus's own, or a full disk, no pasting by hand helps with.
+    if (!current || isFull(error)) throw fileError(error, current?.snapshot.real) ?? error;
+    const { real } = current.snapshot;
+    throw new AgentBusError('AB-2002', `${real} cannot be written (${errno(error)}); nothing was changed`, describe(current));
   }
 }
 
@@ -180,6 +221,7 @@ function prepare(change: Change, made: string[], temporaries: Map<Change, string
   const first = mkdirSync(directory, { recursive: true, mode: mode & 0o044 ? 0o755 : 0o700 });
   if (first !== undefined) made.push(directory);
   accessSync(directory, constants.W_OK);
+  sweep(real);
   if (change.next) temporaries.set(change, writeBeside(real, change.next, mode, owner));
 }
 

@@ -1,5 +1,6 @@
 // The guard behind every edit: what is not ours has to mean the same before and after it.
 import { findOurs, isTable, type Place } from './hook-plan.ts';
+import type { FileKind } from './plan.ts';
 
 /** What of a config is not ours, as a value: it must be the same before and after every edit. */
 export function foreignPart(value: unknown, own: { trust: readonly string[]; allow: readonly string[] }): unknown {
@@ -15,6 +16,14 @@ export function foreignPart(value: unknown, own: { trust: readonly string[]; all
     });
   }
   return pruned(root);
+}
+
+/** Whether a config of a kind holds entries of ours, whoever wrote them. */
+export function holdsOurs(kind: FileKind, value: unknown): boolean {
+  const root = isTable(value) ? value : {};
+  const hooks = kind !== 'claude-mcp' && isTable(root['hooks']) ? Object.values(root['hooks']) : [];
+  const servers = kind === 'claude-mcp' ? root['mcpServers'] : kind === 'codex-config' ? root['mcp_servers'] : undefined;
+  return hooks.some((groups) => findOurs(groups).length > 0) || (isTable(servers) && Object.hasOwn(servers, 'agentbus'));
 }
 
 function foreignHooks(hooks: Record<string, unknown>, trust: readonly string[]): Record<string, unknown> {

@@ -16,7 +16,7 @@ import { placeNotes } from './place-notes.ts';
 import { ALL_TOOLS, APPROVED_TOOLS, wantedHooks, type FileKind, type WantedState } from './plan.ts';
 import { refuseBoth } from './plugin.ts';
 import { checkProject } from './project.ts';
-import { readReceipt, writeReceipt } from './receipt.ts';
+import { readReceipt, writeReceipt, type Receipt } from './receipt.ts';
 import { reportOf, type HarnessReport } from './report.ts';
 import { clearTombstone } from './tombstone.ts';
 import type { TrustEntry } from './trust.ts';
@@ -41,21 +41,22 @@ export async function installHarness(harness: Harness, options: InstallOptions):
   const version = await detectVersion(harness, options.env);
   if (options.dryRun) return planHarness(harness, options, version).report;
   const paths = homePaths(options.agentbusHome);
-  const created = staleLaunchers(options).filter((launcher) => launcher.isNew);
-  try {
-    return await locked(paths.run, () => {
+  return locked(paths.run, () => {
+    const created = staleLaunchers(options).filter((launcher) => launcher.isNew);
+    const receipt = readReceipt(paths.receipts, harness.id, options);
+    try {
       for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
         const { files, report } = planHarness(harness, options, version);
         const changed = files.filter(isChanged);
-        const receipts = changed.map((file) => receiptOf(file, new Date()));
+        const next = withFiles(receipt, changed);
+        // The receipt comes first: killed in between, the next install sees by it which file was not reached.
+        const ready = (): void => {
+          writeLaunchers(options);
+          if (changed.length > 0) writeReceipt(paths.receipts, next);
+        };
         const describe = (failed: { snapshot: { path: string } }): string =>
           blockOf(changed.find((file) => file.snapshot === failed.snapshot) as LoadedFile);
-        if (!replaceFiles(changed.map(changeOf), () => writeLaunchers(options), describe)) continue;
-        if (changed.length > 0) {
-          const receipt = readReceipt(paths.receipts, harness.id, options);
-          const kept = receipt.files.filter((file) => !receipts.some((own) => own.path === file.path));
-          writeReceipt(paths.receipts, { ...receipt, files: [...kept, ...receipts] });
-        }
+        if (!replaceFiles(changed.map(changeOf), ready, describe)) continue;
         if (baseOf(options) === null) clearTombstone(options.agentbusHome, harness.id);
         return report;
       }
@@ -64,10 +65,24 @@ export async function installHarness(harness: Harness, options: InstallOptions):
         `the configuration of ${harness.title} changes faster than it can be edited`,
         'Close its running sessions, then try again.',
       );
-    });
-  } catch (error) {
-    for (const { path } of created) rmSync(path, { force: true });
-    throw error;
+    } catch (error) {
+      for (const { path } of created) rmSync(path, { force: true });
+      restoreReceipt(paths.receipts, receipt);
+      throw error;
+    }
+  });
+}
+
+function withFiles(receipt: Receipt, changed: readonly LoadedFile[]): Receipt {
+  const own = changed.map((file) => receiptOf(file, new Date()));
+  return { ...receipt, files: [...receipt.files.filter((file) => !own.some(({ path }) => path === file.path)), ...own] };
+}
+
+function restoreReceipt(directory: string, receipt: Receipt): void {
+  try {
+    writeReceipt(directory, receipt);
+  } catch {
+    // Where it cannot be written it was not written before either.
   }
 }
 

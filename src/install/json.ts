@@ -12,6 +12,14 @@ const LENIENT = { disallowComments: false, allowTrailingComma: true };
 
 /** Refuses what the CLI itself could not read, and duplicate keys, of which an edit might meet the dead one. Undefined: an empty file. */
 export function readJson(text: string, path: string, syntax: { comments: boolean } = { comments: false }): unknown {
+  try {
+    return readAny(text, path, syntax);
+  } catch (error) {
+    throw error instanceof RangeError ? unreadable(path, 'nested too deeply') : error;
+  }
+}
+
+function readAny(text: string, path: string, syntax: { comments: boolean }): unknown {
   if (text.trim() === '') return undefined;
   const errors: ParseError[] = [];
   const root = parseTree(text, errors, { disallowComments: !syntax.comments, allowTrailingComma: syntax.comments });

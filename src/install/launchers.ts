@@ -1,6 +1,6 @@
 // The shell launchers that configs point at. Their paths never change, so an upgrade rewrites these, not the configs.
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,11 +19,15 @@ export function staleLaunchers(options: InstallOptions): { path: string; content
     { path: paths.mcpLauncher, content: renderMcpLauncher({ home, node, dist }) },
     { path: paths.waitLauncher, content: renderWaitLauncher({ home, sockets: socketDir(home), nc }) },
   ];
-  return all.flatMap((launcher) => {
-    const stat = statSync(launcher.path, { throwIfNoEntry: false });
-    const isCurrent = stat !== undefined && (stat.mode & 0o777) === 0o755 && readFileSync(launcher.path, 'utf8') === launcher.content;
-    return isCurrent ? [] : [{ ...launcher, isNew: stat === undefined }];
-  });
+  return all.filter((launcher) => !isCurrent(launcher)).map((launcher) => ({ ...launcher, isNew: !existsSync(launcher.path) }));
+}
+
+function isCurrent({ path, content }: { path: string; content: string }): boolean {
+  try {
+    return (statSync(path).mode & 0o777) === 0o755 && readFileSync(path, 'utf8') === content;
+  } catch {
+    return false;
+  }
 }
 
 /** Writes the launchers where they changed; gives the paths written. */

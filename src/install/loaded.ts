@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { existsSync } from 'node:fs';
 import { AgentBusError } from '../core/errors.ts';
 import { readSnapshot, type Change, type Snapshot } from './files.ts';
-import { foreignPart } from './foreign.ts';
+import { foreignPart, holdsOurs } from './foreign.ts';
 import { readJson } from './json.ts';
 import type { Target } from './options.ts';
 import { emptyMemory, isToml, same, type Memory } from './plan.ts';
@@ -25,7 +25,9 @@ export function loadFile(target: Target, receipts: Receipt): LoadedFile {
   const snapshot = readSnapshot(target.path);
   if (!snapshot.bytes && target.shared) snapshot.mode = 0o644;
   const { text, bom } = snapshot.bytes ? decodeFile(snapshot.bytes, target.path) : { text: '', bom: false };
-  const receipt = (snapshot.bytes && receipts.files.find((file) => file.path === target.path)) || null;
+  const known = receipts.files.find((file) => file.path === target.path);
+  // An install that was killed wrote the receipt of a file that it never reached.
+  const receipt = known && snapshot.bytes && sha256(snapshot.bytes) !== known.before ? known : null;
   const before: Draft = { text, spans: receipt ? rememberedSpans(receipt, snapshot, text) : [] };
   const { containers, allow, trust, inert } = structuredClone(receipt ?? emptyMemory());
   return {
@@ -34,7 +36,7 @@ export function loadFile(target: Target, receipts: Receipt): LoadedFile {
     bom,
     before,
     draft: before,
-    memory: { containers, allow, trust, inert, known: receipt ? [...receipt.containers] : null },
+    memory: { containers: containers ?? [], allow, trust, inert, known: receipt?.containers ?? null },
     receipt,
   };
 }
@@ -59,8 +61,8 @@ export function checkForeign(file: LoadedFile): void {
   let kept = false;
   try {
     kept = same(meaning(file.before.text), meaning(file.draft.text));
-  } catch (error) {
-    if (!(error instanceof AgentBusError)) throw error;
+  } catch {
+    // Not what was meant to come out, or nested deeper than can be compared.
   }
   if (!kept)
     throw new AgentBusError(
@@ -89,6 +91,8 @@ export function blockOf(file: LoadedFile): string {
 export function receiptOf(file: LoadedFile, time: Date): FileReceipt {
   const { text, spans } = file.draft;
   const { containers, allow, trust, inert } = file.memory;
+  // Ours was there before any receipt: what around it is ours nobody knows any more.
+  const unknown = file.memory.known === null && holdsOurs(file.target.kind, readConfig(file.target, file.before.text));
   const created = file.receipt?.created ?? file.snapshot.bytes === null;
   return {
     kind: file.target.kind,
@@ -99,7 +103,7 @@ export function receiptOf(file: LoadedFile, time: Date): FileReceipt {
     before: spans && sha256(encodeFile(withoutSpans(text, spans), file.bom)),
     after: sha256(encodeFile(text, file.bom)),
     spans: spans && spans.map(({ start, end }) => ({ at: start, text: text.slice(start, end) })),
-    containers,
+    containers: unknown ? null : containers,
     allow,
     trust,
     inert,

@@ -5,7 +5,7 @@ import { linkSync, mkdirSync, readFileSync, rmdirSync, statSync, unlinkSync, wri
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isAlive } from '../core/alive.ts';
-import { AgentBusError } from '../core/errors.ts';
+import { AgentBusError, fileError } from '../core/errors.ts';
 
 const PATIENCE_MS = 15_000;
 const RECOVERY_MS = 5_000;
@@ -76,8 +76,6 @@ export async function locked<T>(directory: string, work: () => T | Promise<T>): 
   try {
     return await withInstallLock(directory, work);
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    if (error instanceof AgentBusError || !['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'ENOTDIR'].includes(code ?? '')) throw error;
-    throw new AgentBusError('AB-2002', `${directory} cannot be written (${code})`, 'Set AGENTBUS_HOME to a directory of your own.');
+    throw fileError(error, directory) ?? error;
   }
 }

@@ -25,7 +25,7 @@ export interface Wanted {
 export interface Memory {
   /** JSON paths of the objects and lists that install made. */
   containers: string[];
-  /** `containers` when there is a receipt, null when there is none. */
+  /** `containers` as the receipt has them; null when there is none, or none that knows. */
   known: readonly string[] | null;
   /** Entries of `permissions.allow` that install added. */
   allow: string[];

@@ -1,10 +1,10 @@
 // Claude Code's other way: a plugin that it keeps itself, in place of entries in its settings; never both.
-import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Harness } from '../core/harness.ts';
 import { AgentBusError } from '../core/errors.ts';
 import { isTable } from './hook-plan.ts';
 import type { Place } from './options.ts';
+import { peek } from './peek.ts';
 
 export const PLUGIN = 'agentbus@agentbus';
 
@@ -18,16 +18,9 @@ export function pluginSettings(harness: Harness, place: Place): string | null {
   if (harness.install.format !== 'claude') return null;
   const files = [join(harness.install.configDir(place.home, place.env), 'settings.json')];
   if (place.project) files.push(join(place.project, '.claude', 'settings.json'), join(place.project, '.claude', 'settings.local.json'));
-  for (const file of files) {
-    try {
-      const settings: unknown = JSON.parse(readFileSync(file, 'utf8').replace(/^\uFEFF/, ''));
-      const plugins = isTable(settings) ? settings['enabledPlugins'] : undefined;
-      if (isTable(plugins) && Object.entries(plugins).some(([name, on]) => name.startsWith('agentbus@') && on === true)) return file;
-    } catch {
-      // Absent, or unreadable for Claude Code as well.
-    }
-  }
-  return null;
+  const isOn = (plugins: unknown): boolean =>
+    isTable(plugins) && Object.entries(plugins).some(([name, on]) => name.startsWith('agentbus@') && on === true);
+  return files.find((file) => isOn(peek(file)['enabledPlugins'])) ?? null;
 }
 
 /** Throws AB-2008 where the plugin is on: its hooks and the merged ones would both run. */

@@ -19,7 +19,8 @@ export interface FileReceipt {
   after: string | null;
   /** Our text by offset; null when only the structure tells what is ours. */
   spans: { at: number; text: string }[] | null;
-  containers: string[];
+  /** What install made around its entries; null where ours was found without a receipt. */
+  containers: string[] | null;
   allow: string[];
   trust: string[];
   inert: Record<string, number[]>;

@@ -1,7 +1,7 @@
 // Settings that keep hooks from running: of the user, of the project and of an administrator.
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isTable } from './hook-plan.ts';
+import { peek } from './peek.ts';
 
 export interface Silencer {
   path: string;
@@ -10,22 +10,12 @@ export interface Silencer {
 
 const MANAGED_CLAUDE = ['/etc/claude-code/managed-settings.json', '/Library/Application Support/ClaudeCode/managed-settings.json'];
 
-function readObject(path: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(readFileSync(path, 'utf8').replace(/^\uFEFF/, ''));
-    return isTable(value) ? value : {};
-  } catch {
-    // Absent, or unreadable for Claude Code as well.
-    return {};
-  }
-}
-
 /** Any one of these files silences the hooks of all but the administrator. */
 export function claudeSilencers(userSettings: string, project: string | null): Silencer[] {
   const own = [userSettings];
   if (project !== null) own.push(join(project, '.claude', 'settings.json'), join(project, '.claude', 'settings.local.json'));
   const on = (path: string, names: readonly string[]): Silencer[] => {
-    const settings = readObject(path);
+    const settings = peek(path);
     return names.filter((name) => settings[name] === true).map((setting) => ({ path, setting }));
   };
   return [

@@ -3,7 +3,7 @@
 import type { AST } from 'toml-eslint-parser';
 import type { Memory, Planned, Wanted } from './plan.ts';
 import { findOurs, isTable, planEvent, type Action, type Group } from './hook-plan.ts';
-import { noteInert } from './json-hooks.ts';
+import { noteContainers, noteInert } from './json-hooks.ts';
 import { unreadable } from './json.ts';
 import { splice, type Draft, type Edit } from './text.ts';
 import {
@@ -48,8 +48,12 @@ function appendGroup(text: string, event: string, group: Group): Edit {
 /** Removes what is at a path and under it, splice by splice. */
 export function removeAll(draft: Draft, path: TomlPath): Draft {
   let next = draft;
-  for (let edit = removeToml(next.text, path); edit; edit = removeToml(next.text, path)) next = splice(next, edit);
-  return next;
+  for (;;) {
+    const removed = removeToml(next.text, path);
+    if (!removed) return next;
+    next = splice(next, removed.edit);
+    if (removed.whole) return next;
+  }
 }
 
 /** Puts a group or handler in the place of another. */
@@ -84,6 +88,14 @@ function act(draft: Draft, event: string, action: Action, eol: string): Draft {
   return replaceAt(draft, handler, tomlValue(action.value), lines, eol);
 }
 
+/** Tables are gone with their last group; a list stays, and goes if install made it. Without a receipt (null) every emptied one goes. */
+function dropEmptyList(draft: Draft, file: string, event: string, containers: readonly string[] | null): Draft {
+  const path = ['hooks', event];
+  const groups = tomlEvents(readToml(draft.text, file), file)[event];
+  const isLeft = Array.isArray(groups) && groups.length === 0;
+  return isLeft && (containers === null || containers.includes(JSON.stringify(path))) ? removeAll(draft, path) : draft;
+}
+
 /** The events that a parsed config.toml has hooks for. */
 export function tomlEvents(config: Record<string, unknown>, file: string): Record<string, unknown> {
   const hooks = config['hooks'] ?? {};
@@ -102,8 +114,10 @@ export function planTomlHooks(draft: Draft, file: string, wanted: readonly Wante
     if (!Array.isArray(groups)) throw unreadable(file, `"hooks.${event}" is not a list`);
     const handler = wanted.find((want) => want.event === event)?.handler ?? null;
     const plan = planEvent(groups, handler, false, true, memory.inert[event] ?? []);
+    if (handler) noteContainers(memory, { hooks }, ['hooks', event]);
     for (const action of plan.actions) next = act(next, event, action, eol);
     noteInert(memory, notes, event, plan.inert, handler !== null);
+    if (handler === null && plan.actions.length > 0) next = dropEmptyList(next, file, event, memory.known);
   }
   return { draft: next, notes };
 }

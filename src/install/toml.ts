@@ -130,7 +130,8 @@ export function setToml(text: string, path: readonly string[], value: unknown): 
     const [start, end] = (exact.node as AST.TOMLKeyValue).value.range;
     return { start, end, text: raw };
   }
-  const inline = sites.find(
+  // The innermost: one around it would have the key of the inner one twice.
+  const inline = sites.findLast(
     (site) => site.kind === 'key' && isUnder(path, site.path) && (site.node as AST.TOMLKeyValue).value.type === 'TOMLInlineTable',
   );
   if (inline) {
@@ -159,16 +160,20 @@ function appendLine(text: string, after: Site['node'], indent: string, key: Toml
   return { start: end, end, text: `${lineEnding(text)}${indent}${tomlKey(key)} = ${raw}` };
 }
 
-/** One splice that takes away something of what is at or under a path; null when nothing is left. Repeat until then. */
-export function removeToml(text: string, path: TomlPath): Edit | null {
+/**
+ * One splice that takes away something of what is at or under a path; null when nothing is left. Repeat until `whole`:
+ * the index of an element that went is the next one's.
+ */
+export function removeToml(text: string, path: TomlPath): { edit: Edit; whole: boolean } | null {
   const sites = sitesOf(text);
   const site =
     sites.findLast((candidate) => candidate.kind === 'table' && isUnder(candidate.path, path)) ??
     sites.find((candidate) => candidate.kind !== 'table' && isUnder(candidate.path, path));
   if (!site) return null;
+  const whole = typeof path.at(-1) === 'number' && isAt(site.path, path);
   if (site.parent?.type === 'TOMLInlineTable' || site.parent?.type === 'TOMLArray') {
     const siblings: readonly unknown[] = site.parent.type === 'TOMLArray' ? site.parent.elements : site.parent.body;
-    return removeItem(text, listOf(site.parent), siblings.indexOf(site.node));
+    return { edit: removeItem(text, listOf(site.parent), siblings.indexOf(site.node)), whole };
   }
-  return removeLines(text, linesOf(text, site.node as AST.TOMLTable | AST.TOMLKeyValue));
+  return { edit: removeLines(text, linesOf(text, site.node as AST.TOMLTable | AST.TOMLKeyValue)), whole };
 }

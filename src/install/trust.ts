@@ -1,8 +1,8 @@
 // Codex runs a hook only while `[hooks.state]` holds the hash of its definition under its place in the file.
 // Both were checked against Codex 0.171.0's own `hooks/list`.
 import { createHash } from 'node:crypto';
-import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
+import { realOf } from './files.ts';
 import { findOurs, isTable } from './hook-plan.ts';
 
 export type TrustStatus = 'trusted' | 'untrusted' | 'modified' | 'disabled';
@@ -53,13 +53,7 @@ export function codexHookHash(event: string, handler: Readonly<Record<string, un
 
 /** The directory as trust keys spell it: Codex resolves CODEX_HOME, but not the default `~/.codex`. */
 export function codexKeyDir(home: string, env: Readonly<Record<string, string | undefined>>): string {
-  const set = env['CODEX_HOME'];
-  if (!set) return join(home, '.codex');
-  try {
-    return realpathSync(set);
-  } catch {
-    return set;
-  }
+  return env['CODEX_HOME'] ? realOf(env['CODEX_HOME']) : join(home, '.codex');
 }
 
 /** The trust of each handler of ours. `source` is the hooks file as trust keys spell it, `state` the parsed `[hooks.state]`. */

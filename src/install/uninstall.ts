@@ -6,6 +6,7 @@ import { HARNESSES } from '../harness/registry.ts';
 import { homePaths } from '../core/paths.ts';
 import { unplanClaudeMcp, unplanClaudeSettings } from './claude.ts';
 import { unplanCodexConfig, unplanCodexHooks, unplanCodexTrust } from './codex.ts';
+import { holdsOurs } from './foreign.ts';
 import { removeEmpty, replaceFiles, type Change } from './files.ts';
 import { changeOf, checkForeign, isChanged, loadFile, readConfig, type LoadedFile } from './loaded.ts';
 import { hookFiles } from './inspect.ts';
@@ -41,9 +42,11 @@ function exactText(file: LoadedFile, structural: string): string | null {
   const { receipt, before, snapshot } = file;
   if (!receipt?.spans || !before.spans || !snapshot.bytes) return null;
   const rest = withoutSpans(before.text, before.spans);
-  if (sha256(snapshot.bytes) === receipt.after) return sha256(encodeFile(rest, file.bom)) === receipt.before ? rest : null;
   try {
-    return same(readConfig(file.target, rest), readConfig(file.target, structural)) ? rest : null;
+    const value = readConfig(file.target, rest);
+    if (sha256(snapshot.bytes) !== receipt.after) return same(value, readConfig(file.target, structural)) ? rest : null;
+    // What of ours was there before the receipt is in no span.
+    return sha256(encodeFile(rest, file.bom)) === receipt.before && !holdsOurs(file.target.kind, value) ? rest : null;
   } catch {
     return null;
   }

@@ -1,4 +1,6 @@
 import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { installed, type Installed } from '../support/installed.ts';
 import { contextOf, fakeClaude } from '../support/sessions.ts';
@@ -30,6 +32,11 @@ describe('wrong use', () => {
     [['records', '--limit', 'many'], 'AB-1001', 2],
     [['daemon', 'dance'], 'AB-1001', 2],
     [['install', '--harness', 'emacs'], 'AB-2004', 2],
+    [['install', 'claude'], 'AB-1001', 2],
+    [['uninstall', 'codex'], 'AB-1001', 2],
+    [['doctor', '--harness=,'], 'AB-1001', 2],
+    [['install', '--harness', 'claude', '--home', ''], 'AB-1001', 2],
+    [['inbox', 'all'], 'AB-1001', 2],
   ];
   for (const [words, code, exit] of cases) {
     it(`agentbus ${words.join(' ')}: ${code} in one line with a hint, exit ${exit}`, () => {
@@ -41,6 +48,33 @@ describe('wrong use', () => {
       expect(JSON.parse(asJson.out)).toMatchObject({ error: { code } });
     });
   }
+
+  it('in a directory that is gone the commands work', () => {
+    const gone = join(world.home, 'gone');
+    mkdirSync(gone);
+    const script = 'cd "$1" && rmdir "$1" && exec "$2" "$3" status';
+    const ran = spawnSync('/bin/sh', ['-c', script, 'sh', gone, process.execPath, BIN], { env: world.env, encoding: 'utf8' });
+    expect([ran.status, ran.stderr]).toEqual([0, '']);
+    expect(ran.stdout).toContain('Claude Code: ');
+  });
+
+  it('of which one part fails is still one JSON document', () => {
+    const file = join(world.home, '.claude.json');
+    const before = readFileSync(file);
+    for (const [broken, why] of [
+      ['{', 'CloseBraceExpected'],
+      [`{"a": ${'['.repeat(20_000)}${']'.repeat(20_000)}}`, 'nested too deeply'],
+    ] as const) {
+      writeFileSync(file, broken);
+      const ran = world.agentbus(['install', '--harness', 'claude,codex', '--json']);
+      expect(ran.code).toBe(1);
+      expect(JSON.parse(ran.out)).toMatchObject({
+        harnesses: [{ harness: 'codex' }],
+        errors: [{ code: 'AB-2001', message: expect.stringContaining(why) as string }],
+      });
+    }
+    writeFileSync(file, before);
+  });
 
   it('leaves nothing behind: no message of a refused send is queued', () => {
     expect(world.json<{ outbox: number; unread: number }>(['daemon', 'status'])).toMatchObject({ outbox: 0, unread: 0 });

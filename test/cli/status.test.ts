@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { installed, type Installed } from '../support/installed.ts';
@@ -42,4 +42,17 @@ it('takes a project with nothing but our MCP server into account, and none of ot
   writeFileSync(join(world.project, '.mcp.json'), '{"mcpServers":{"agentbus":{"command":"/gone/agentbus-mcp","args":["claude"]}}}');
   expect(lines().at(-1)).toMatch(/^Claude Code in the project, .*\.mcp\.json: 0 hooks, missing .*, MCP registered$/);
   rmSync(join(world.project, '.mcp.json'));
+});
+
+it('names what the hooks need and is gone, with the remedy of whatever is wrong', () => {
+  const launcher = join(world.bus, 'bin/agentbus-hook');
+  const text = readFileSync(launcher, 'utf8');
+  writeFileSync(launcher, text.replaceAll(`'${process.execPath}'`, "'/gone/node'"));
+  expect(lines()).toContain('/gone/node is gone, which the hooks need: run `agentbus install`');
+  rmSync(launcher);
+  expect(world.json(['status'])).toMatchObject({ gone: launcher });
+  world.agentbus(['install', '--harness', 'claude']);
+  expect(world.json(['status'])).toMatchObject({ gone: null });
+  writeFileSync(join(world.home, '.claude.json'), '{ broken');
+  expect(lines().join('\n')).toMatch(/AB-2001 .*\.claude\.json: .*Repair the file by hand/);
 });

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { installed, until, type Installed } from '../support/installed.ts';
 import { contextOf, fakeClaude, type FakeClaude } from '../support/sessions.ts';
@@ -133,6 +133,26 @@ describe('settings', () => {
     ]) {
       expect(world.agentbus(words)).toMatchObject({ code: 2, err: expect.stringContaining('AB-1003') as string });
     }
+    for (const [before, after] of [
+      ['[claude] # mine\nstop_inject = true # why\n', '[claude] # mine\nstop_inject = false # why\n'],
+      ['\uFEFF[claude]\r\nx = [\r\n  [1],\r\n]\r\n', '\uFEFF[claude]\r\nx = [\r\n  [1],\r\n]\r\nstop_inject = false\r\n'],
+      ['claude.push = "off"\n', 'claude.push = "off"\nclaude.stop_inject = false\n'],
+      ["claude = { 'stop_inject' = true }", "claude = { 'stop_inject' = false }"],
+      ['[claude]\nx = """\nstop_inject = true\n"""', '[claude]\nx = """\nstop_inject = true\n"""\nstop_inject = false'],
+    ] as const) {
+      writeFileSync(file, before);
+      world.json(['config', 'set', 'claude.stop_inject', 'false']);
+      expect(readFileSync(file, 'utf8')).toBe(after);
+      expect(world.json(['config', 'get', 'claude.stop_inject'])).toEqual({ 'claude.stop_inject': false });
+    }
+    writeFileSync(file, 'claude = 1\n');
+    expect(world.agentbus(['config', 'set', 'claude.stop_inject', 'false']).err).toContain("can't be changed here");
+    writeFileSync(`${world.home}/dotfile.toml`, '');
+    rmSync(file);
+    symlinkSync(`${world.home}/dotfile.toml`, file);
+    world.json(['config', 'set', 'claude.stop_inject', 'false']);
+    expect(readFileSync(`${world.home}/dotfile.toml`, 'utf8')).toBe('[claude]\nstop_inject = false\n');
+    rmSync(file);
     writeFileSync(file, 'not toml [');
     expect(world.agentbus(['config', 'set', 'claude.stop_inject', 'false']).err).toContain('AB-1003');
     expect(readFileSync(file, 'utf8')).toBe('not toml [');

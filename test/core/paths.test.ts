@@ -46,6 +46,7 @@ test('homes that share their first 108 bytes get different sockets, and a home a
 
 test('the home is AGENTBUS_HOME when that is absolute, else .agentbus in the user’s', () => {
   expect(agentbusHome({ AGENTBUS_HOME: '/srv/bus', HOME: '/home/dev' })).toBe('/srv/bus');
+  expect(agentbusHome({ AGENTBUS_HOME: '/srv//bus/', HOME: '/home/dev' })).toBe('/srv/bus');
   expect(agentbusHome({ AGENTBUS_HOME: 'relative', HOME: '/home/dev' })).toBe('/home/dev/.agentbus');
   expect(agentbusHome({ AGENTBUS_HOME: '', HOME: '/home/dev' })).toBe('/home/dev/.agentbus');
   expect(agentbusHome({ HOME: '/home/dev' })).toBe('/home/dev/.agentbus');

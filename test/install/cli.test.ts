@@ -50,9 +50,9 @@ test('install names each file, explains the trust of Codex and says how to undo 
 test('one harness that fails does not keep the other from being installed', async () => {
   const box = sandbox();
   box.write('.claude/settings.json', '{');
-  const { out, error } = await run(box, installCommand, '--harness=claude', '--harness=codex', '--json');
+  const { out, error } = await run(box, installCommand, '--harness=claude', '--harness=codex');
   expect(error).toMatchObject({ code: 'AB-2001', exitCode: 1 });
-  expect(JSON.parse(out)).toMatchObject({ harnesses: [{ harness: 'codex' }], errors: [{ code: 'AB-2001' }] });
+  expect(out).toContain(`added ${box.path('.codex/hooks.json')}`);
   expect(box.read('.codex/hooks.json')).toContain('agentbus-hook');
 });
 

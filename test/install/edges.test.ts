@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse as parseJsonc } from 'jsonc-parser';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Harness } from '../../src/core/harness.ts';
 import { claude } from '../../src/harness/claude/harness.ts';
 import { codex } from '../../src/harness/codex/harness.ts';
@@ -146,6 +146,32 @@ test('CLAUDE_CONFIG_DIR holds both files, and uninstall finds them without it', 
   expect(existsSync(box.path('cfg'))).toBe(false);
 });
 
+test.each([claude, codex])('$id: a home behind a link, where its CLI has made nothing yet', async (harness) => {
+  const box = sandbox();
+  mkdirSync(box.path('real'));
+  symlinkSync(box.path('real'), box.path('link'));
+  const options = { ...box.options, home: box.path('link'), env: { ...box.options.env, HOME: box.path('link') }, trustCodexHooks: true };
+  await installHarness(harness, options);
+  expect(await inspectHarness(harness, options)).toMatchObject({ missing: [], mcp: { current: true } });
+  await uninstallHarness(harness, options);
+  expect(readdirSync(box.path('real'))).toEqual([]);
+});
+
+test('a relative directory is that of the working directory, also in the receipt', async () => {
+  const box = sandbox();
+  vi.spyOn(process, 'cwd').mockReturnValue(box.home);
+  onTestFinished(() => void vi.restoreAllMocks());
+  for (const [harness, name] of [
+    [claude, 'CLAUDE_CONFIG_DIR'],
+    [codex, 'CODEX_HOME'],
+  ] as const) {
+    const { files } = await installHarness(harness, { ...box.options, env: { ...box.options.env, [name]: 'cfg/' } });
+    expect(files.every(({ path }) => path.startsWith(box.path('cfg')))).toBe(true);
+    await uninstallHarness(harness, box.options);
+    expect(existsSync(box.path('cfg'))).toBe(false);
+  }
+});
+
 test('a rule and keys that the user added to our entries stay, and so does a rule that was there before', async () => {
   const box = sandbox();
   box.write('.claude/settings.json', '{"permissions": {"allow": ["mcp__agentbus__reply"]}}');
@@ -159,6 +185,59 @@ test('a rule and keys that the user added to our entries stay, and so does a rul
   });
   await uninstallHarness(claude, box.options);
   expect(box.read('.claude/settings.json')).toBe('{"permissions": {"allow": ["mcp__agentbus__reply"]}}');
+});
+
+test("Codex: ours in the user's inline table of servers is brought up to date there", async () => {
+  const box = sandbox();
+  box.write('.codex/config.toml', 'mcp_servers = { agentbus = { command = "/old/agentbus-mcp" }, other = { command = "x" } }\n');
+  await installHarness(codex, box.options);
+  expect(await inspectHarness(codex, box.options)).toMatchObject({ missing: [], mcp: { current: true } });
+  await uninstallHarness(codex, box.options);
+  expect(box.read('.codex/config.toml')).toBe('mcp_servers = { other = { command = "x" } }\n');
+});
+
+test("Codex: the lists that install made in an inline table of hooks go, the user's own stay, whatever was edited since", async () => {
+  const box = sandbox();
+  const hooks = 'hooks = { Stop = [], SessionEnd = [{ hooks = [{ type = "command", command = "mine" }] }] }\n';
+  box.write('.codex/config.toml', hooks);
+  await installHarness(codex, box.options);
+  writeFileSync(box.path('.codex/config.toml'), `${box.read('.codex/config.toml').replace('"mine"', '"mine too"')}[later]\n`);
+  await uninstallHarness(codex, box.options);
+  expect(box.read('.codex/config.toml')).toBe(`${hooks.replace('"mine"', '"mine too"')}[later]\n`);
+});
+
+test.each([claude, codex])('$id: an install over entries whose receipt is lost can still be undone', async (harness) => {
+  const box = sandbox();
+  const mine = harness.id === 'claude' ? '{\n  "model": "opus"\n}\n' : 'model = "a"\n';
+  const file = harness.id === 'claude' ? '.claude/settings.json' : '.codex/config.toml';
+  box.write(file, mine);
+  await installHarness(harness, box.options);
+  rmSync(box.options.agentbusHome, { recursive: true });
+  // The second one only adds to what is there.
+  await installHarness(harness, { ...box.options, approveSend: true });
+  await uninstallHarness(harness, box.options);
+  expect(await inspectHarness(harness, box.options)).toMatchObject({ hooks: [], mcp: null });
+  expect(box.read(file)).toBe(mine);
+});
+
+test('a server that a person wrote into settings.json, where Claude Code reads none, is theirs', async () => {
+  const box = sandbox();
+  const mine = '{"mcpServers": {"agentbus": {"command": "x"}}, "hooks": {"Stop": [ ]}}';
+  box.write('.claude/settings.json', mine);
+  await installHarness(claude, box.options);
+  await uninstallHarness(claude, box.options);
+  expect(box.read('.claude/settings.json')).toBe(mine);
+});
+
+test('a second entry that a person put before ours goes with it', async () => {
+  const box = sandbox();
+  box.write('.claude/settings.json', '{"hooks":{"Stop":[]}}');
+  await installHarness(claude, box.options);
+  const again = /"Stop":\[(.*?\]\})/.exec(box.read('.claude/settings.json'))?.[1];
+  box.write('.claude/settings.json', box.read('.claude/settings.json').replace('"Stop":[', `"Stop":[${again}, `));
+  await installHarness(claude, box.options);
+  await uninstallHarness(claude, box.options);
+  expect(await inspectHarness(claude, box.options)).toMatchObject({ hooks: [] });
 });
 
 test('the launchers stay until the last harness is uninstalled', async () => {

@@ -49,6 +49,8 @@ test('CODEX_HOME is resolved in keys, the default directory is not', () => {
   symlinkSync(box.path('real'), box.path('.codex'));
   expect(codexKeyDir(box.home, {})).toBe(box.path('.codex'));
   expect(codexKeyDir(box.home, { CODEX_HOME: box.path('.codex') })).toBe(box.path('real'));
+  // Not there yet, and written with a slash at its end.
+  expect(codexKeyDir(box.home, { CODEX_HOME: box.path('.codex/new/') })).toBe(box.path('real/new'));
 });
 
 const late = '{"hooks":[{"type":"command","command":"late"}]}';

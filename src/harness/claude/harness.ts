@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { EventKind, Harness, HookEvent, HookRegistration } from '../../core/harness.ts';
 import { baseEvent, list, record, text, toolCall } from '../../core/payload.ts';
 import { atLeast } from '../../core/version.ts';
@@ -82,7 +82,7 @@ export const claude: Harness = {
   install: {
     program: 'claude',
     shell: 'sh',
-    configDir: (home, env) => env['CLAUDE_CONFIG_DIR'] || join(home, '.claude'),
+    configDir: (home, env) => (env['CLAUDE_CONFIG_DIR'] ? resolve(env['CLAUDE_CONFIG_DIR']) : join(home, '.claude')),
     registrations,
     waiters,
     format: 'claude',

@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { EventKind, Harness, HookEvent, HookRegistration } from '../../core/harness.ts';
 import { baseEvent, count, record, text, toolCall } from '../../core/payload.ts';
 import { isWakeLine } from '../../core/wake-line.ts';
@@ -89,7 +89,7 @@ export const codex: Harness = {
   install: {
     program: 'codex',
     shell: 'any',
-    configDir: (home, env) => env['CODEX_HOME'] || join(home, '.codex'),
+    configDir: (home, env) => (env['CODEX_HOME'] ? resolve(env['CODEX_HOME']) : join(home, '.codex')),
     registrations,
     format: 'codex',
   },
