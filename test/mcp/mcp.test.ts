@@ -90,6 +90,14 @@ describe('the tools', () => {
       offset = Number(next[1]);
     }
     expect(text === JSON.stringify(big)).toBe(true);
+    // Offsets that nobody was given: inside a character, and behind the end.
+    const odd = await client.tool('inbox', { action: 'read', ids: [id], offset: 2 });
+    expect(odd.text).toContain('bytes 1 to');
+    expect(odd.text).not.toContain('\uFFFD');
+    expect(await client.tool('inbox', { action: 'read', ids: [id], offset: 1e6 })).toMatchObject({
+      isError: true,
+      text: expect.stringContaining('AB-7001 offset'),
+    });
     await session.prompt('clear');
   });
 });
