@@ -5,18 +5,27 @@ import { autoJoin } from './auto-join.ts';
 import { COMMANDS, overview, type AnyCommand } from './commands.ts';
 import { printError, usageError } from './context.ts';
 
-/** citty takes unknown options for granted; a mistyped one must not be silently dropped. */
-function checkOptions(name: string, command: AnyCommand, words: readonly string[]): void {
-  const args = (command.args ?? {}) as Record<string, { type?: string; alias?: string | string[] }>;
-  const known = new Set(Object.entries(args).flatMap(([key, arg]) => [key, ...[arg.alias ?? []].flat()]));
-  for (const word of words) {
+/** citty drops what it does not know and what it has no place for; nothing that was typed may be silently lost. */
+function checkWords(name: string, command: AnyCommand, words: readonly string[]): void {
+  const args = (command.args ?? {}) as Record<string, { type?: string }>;
+  const places = Object.keys(args).filter((key) => args[key]!.type === 'positional');
+  // Whoever takes one text or id takes more words of it.
+  let room = places.some((key) => key === 'text' || key === 'ids') ? Infinity : places.length;
+  const hint = `\`agentbus ${name} --help\` lists the options; text that begins with - goes behind --`;
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at]!;
     if (word === '--') return;
+    if (!word.startsWith('-') || word === '-') {
+      if (--room < 0) throw usageError(`one word too many: ${JSON.stringify(word.slice(0, 40))}`, hint);
+      continue;
+    }
     const option = /^--?([A-Za-z][A-Za-z0-9-]*)(?:=|$)/.exec(word)?.[1];
-    if (option === undefined || known.has(option) || known.has(option.replace(/^no-/, ''))) continue;
-    throw usageError(
-      `unknown option ${word.split('=', 1)[0]}`,
-      `\`agentbus ${name} --help\` lists the options; text that begins with - goes behind --`,
-    );
+    const arg = option === undefined ? undefined : (args[option] ?? args[option.replace(/^no-/, '')]);
+    if (arg === undefined || arg.type === 'positional')
+      throw usageError(`unknown option ${option === undefined ? JSON.stringify(word.slice(0, 40)) : word.split('=', 1)[0]}`, hint);
+    if (arg.type !== 'string' || word.includes('=')) continue;
+    at++;
+    if (words[at] === undefined) throw usageError(`${word} needs a value`, hint);
   }
 }
 
@@ -32,7 +41,7 @@ async function main(words: string[]): Promise<void> {
     process.stdout.write(`${await renderUsage(command, { meta: { name: 'agentbus' } })}\n`);
     return;
   }
-  checkOptions(name, command, rest);
+  checkWords(name, command, rest);
   await autoJoin(name);
   await runCommand(command, { rawArgs: rest });
 }

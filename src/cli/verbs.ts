@@ -59,8 +59,8 @@ export const waitCommand = defineCommand({
 });
 
 export const resolveCommand = defineCommand({
-  meta: { name: 'resolve', description: 'Close a message without an answer' },
-  args: { id: { type: 'positional', description: 'Id of the message', required: true }, ...jsonArg },
+  meta: { name: 'resolve', description: 'Close messages without an answer' },
+  args: { ids: { type: 'positional', description: 'Ids of the messages', required: true }, ...jsonArg },
   async run({ args }) {
     print(
       args.json,
