@@ -1,5 +1,6 @@
 import { defineCommand } from 'citty';
 import { PRIORITIES, type Priority } from '../core/envelope.ts';
+import { newId } from '../core/ids.ts';
 import { parseStrictJson } from '../core/strict-json.ts';
 import { wellFormed } from '../core/unicode.ts';
 import type { SendAnswer } from '../daemon/messages.ts';
@@ -57,6 +58,7 @@ export const sendCommand = defineCommand({
     const data = await messageData(words, args);
     const answer = await ask<SendAnswer>('/send', {
       caller: currentCaller(),
+      id: newId('msg'),
       to,
       data,
       priority: checkPriority(args.priority),

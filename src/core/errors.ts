@@ -20,6 +20,7 @@ export const ERROR_CODES = {
   'AB-3003': 'daemon_start_failed',
   'AB-3004': 'sockets_blocked',
   'AB-3005': 'unsafe_directory',
+  'AB-3006': 'daemon_stalled',
   'AB-4001': 'bad_signature',
   'AB-4002': 'not_owner',
   'AB-4003': 'bad_token',

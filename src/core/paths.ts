@@ -1,5 +1,5 @@
 import { homedir, tmpdir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { isAbsolute, join, resolve } from 'node:path';
 
 export interface HomePaths {
   /** AGENTBUS_HOME, mode 0700. */
@@ -27,7 +27,8 @@ type Env = Readonly<Record<string, string | undefined>>;
 /** Where AgentBus keeps its state: AGENTBUS_HOME, else `~/.agentbus`. */
 export function agentbusHome(env: Env = process.env): string {
   const set = env['AGENTBUS_HOME'];
-  if (set !== undefined && isAbsolute(set)) return set;
+  // In one spelling: the name of a socket directory may be a hash of it.
+  if (set !== undefined && isAbsolute(set)) return resolve(set);
   return join(env['HOME'] || homedir(), '.agentbus');
 }
 

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, watch } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, watch, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pino, destination } from 'pino';
+import { AgentBusError } from '../core/errors.ts';
 import { HANDED_VARIABLES, type HandedEnv } from '../core/handed.ts';
 import { agentbusHome, controlSocket, homePaths, hookSocket, relaySocket, socketDir, wakeSocket, type HomePaths } from '../core/paths.ts';
 import { record } from '../core/payload.ts';
@@ -90,10 +91,12 @@ async function main(): Promise<void> {
   process.umask(0o077);
   const home = agentbusHome();
   const paths = homePaths(home);
-  ownDirectory(home);
+  ownDirectory(home, 'followed');
   const sockets = socketDir(home);
-  if (sockets !== paths.run) ownDirectory(dirname(sockets));
-  ownDirectory(sockets);
+  if (sockets !== paths.run) {
+    ownDirectory(dirname(sockets));
+    ownDirectory(sockets);
+  }
   if (!takeLock(paths.lock)) process.exit(0);
 
   const log = openLog(paths);
@@ -128,10 +131,17 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: unknown) => {
+  const known = error instanceof AgentBusError ? error : new AgentBusError('AB-3003', String(error), '`agentbus daemon logs` shows more');
+  try {
+    // To whoever started it and still waits.
+    writeSync(2, `${JSON.stringify(known)}\n`);
+  } catch {
+    // Nobody does.
+  }
   try {
     openLog(homePaths(agentbusHome()))('start failed', { error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
   } catch {
-    // Nowhere to say it; `agentbus daemon start` reports that nobody answers.
+    // Nowhere to keep it.
   }
   process.exit(1);
 });

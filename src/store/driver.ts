@@ -33,22 +33,25 @@ interface RawDatabase {
 
 const require = createRequire(import.meta.url);
 
+function cannotOpen(file: string, error: unknown, hint: string): AgentBusError {
+  const reason = error instanceof Error ? error.message.split('\n', 1)[0] : String(error);
+  return new AgentBusError('AB-3002', `cannot open ${file}: ${reason}`, hint);
+}
+
+const UNREADABLE = 'check its disk, its owner and who else has it open; where it is moved away, AgentBus begins with an empty one';
+
 function openRaw(file: string): RawDatabase {
   try {
     const BetterSqlite = require('better-sqlite3') as new (path: string) => RawDatabase;
     return new BetterSqlite(file);
   } catch (error) {
+    if (String((error as { code?: unknown }).code).startsWith('SQLITE_')) throw cannotOpen(file, error, UNREADABLE);
     const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
     if (major > 22 || (major === 22 && minor >= 13)) {
       const { DatabaseSync } = require('node:sqlite') as { DatabaseSync: new (path: string) => RawDatabase };
       return new DatabaseSync(file);
     }
-    const reason = error instanceof Error ? error.message.split('\n', 1)[0] : String(error);
-    throw new AgentBusError(
-      'AB-3002',
-      `cannot open ${file}: ${reason}`,
-      'run `npm rebuild better-sqlite3` with the Node that runs AgentBus, or check the disk',
-    );
+    throw cannotOpen(file, error, 'run `npm rebuild better-sqlite3` with the Node that runs AgentBus, or check the disk');
   }
 }
 
@@ -65,7 +68,7 @@ export function lockDatabase(file: string): boolean {
       if (/locked|busy/i.test(String(error))) pause(10 + Math.random() * 40);
       else {
         raw.close();
-        throw error;
+        throw cannotOpen(file, error, UNREADABLE);
       }
     }
   }
@@ -90,8 +93,14 @@ const heldLocks: RawDatabase[] = [];
 export function openDatabase(file: string, busyTimeout: number): Database {
   const raw = openRaw(file);
   raw.exec(`PRAGMA busy_timeout = ${Math.round(busyTimeout)}`);
-  raw.exec('PRAGMA journal_mode = WAL');
-  raw.exec('PRAGMA foreign_keys = ON');
+  try {
+    raw.exec('PRAGMA journal_mode = WAL');
+    raw.exec('PRAGMA foreign_keys = ON');
+    raw.exec('SELECT count(*) FROM sqlite_schema');
+  } catch (error) {
+    raw.close();
+    throw cannotOpen(file, error, UNREADABLE);
+  }
   let depth = 0;
 
   function transaction<T>(fn: () => T): T {

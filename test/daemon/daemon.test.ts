@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -7,6 +7,7 @@ import { socketDir } from '../../src/core/paths.ts';
 import { installed, until, type Installed } from '../support/installed.ts';
 import { contextOf, fakeClaude } from '../support/sessions.ts';
 
+const BIN = new URL('../../bin/agentbus.mjs', import.meta.url).pathname;
 const DAEMON = new URL('../../dist/daemon.mjs', import.meta.url).pathname;
 
 function alive(pid: number): boolean {
@@ -91,6 +92,63 @@ describe('one daemon per home', () => {
       own.close();
       rmSync(socketDir(own.bus), { recursive: true, force: true });
     }
+  });
+});
+
+describe('a home', () => {
+  it('may lie behind a link of one’s own', async () => {
+    const own = installed({
+      before({ bus }) {
+        mkdirSync(`${bus}.real`);
+        symlinkSync(`${bus}.real`, bus);
+      },
+    });
+    try {
+      expect(contextOf((await fakeClaude(own).start()).out)).toContain('AgentBus connected as');
+      expect(own.agentbus(['agents']).code).toBe(0);
+    } finally {
+      own.close();
+    }
+  });
+
+  it('is one home in every spelling, also where its sockets need a shorter place', () => {
+    const own = installed({ name: 'z'.repeat(110) });
+    try {
+      const { pid } = own.json<{ pid: number }>(['daemon', 'start']);
+      for (const spelling of [`${own.bus}/`, join(own.home, '.', '.agentbus'), `${own.home}//.agentbus`])
+        expect(own.json<{ pid: number }>(['daemon', 'start'], { AGENTBUS_HOME: spelling }).pid).toBe(pid);
+    } finally {
+      own.close();
+      rmSync(socketDir(own.bus), { recursive: true, force: true });
+    }
+  });
+
+  it.each<[string, RegExp, (bus: string) => void]>([
+    ['a store that is none', /agentbus\.db: file is not a database/, (bus) => writeFileSync(join(bus, 'agentbus.db'), 'x'.repeat(9_000))],
+    ['a hub’s store that is none', /hub\.db: file is not a database/, (bus) => writeFileSync(join(bus, 'hub.db'), 'x'.repeat(9_000))],
+    ['a store that is a directory', /cannot open \S+agentbus\.db/, (bus) => mkdirSync(join(bus, 'agentbus.db'))],
+    ['a lock that is none', /daemon\.lock: file is not a database/, (bus) => writeFileSync(join(bus, 'run', 'daemon.lock'), '12345\n')],
+    [
+      'a file in its place',
+      /EEXIST|ENOTDIR/,
+      (bus) => {
+        rmSync(bus, { recursive: true });
+        writeFileSync(bus, '');
+      },
+    ],
+  ])('with %s: a command says so', (_what, reason, spoil) => {
+    const base = realpathSync(mkdtempSync(join(tmpdir(), 'ab-')));
+    const bus = join(base, 'bus');
+    mkdirSync(join(bus, 'run'), { recursive: true });
+    spoil(bus);
+    const ran = spawnSync(process.execPath, [BIN, 'agents'], {
+      env: { HOME: base, AGENTBUS_HOME: bus, PATH: '/usr/bin:/bin', AGENTBUS_NO_AUTO_JOIN: '1' },
+      encoding: 'utf8',
+    });
+    rmSync(base, { recursive: true });
+    expect(ran).toMatchObject({ status: 1, stdout: '' });
+    expect(ran.stderr).toMatch(/^agentbus: AB-3003 the daemon did not start: [^\n]+\n {2}[^\n]+\n$/);
+    expect(ran.stderr).toMatch(reason);
   });
 });
 
