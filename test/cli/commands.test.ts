@@ -1,4 +1,7 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { renameSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { installed, type Installed } from '../support/installed.ts';
 import { contextOf, fakeClaude } from '../support/sessions.ts';
@@ -66,6 +69,39 @@ describe('sending', () => {
     expect(seen('--priority', 'high')).toBe('busy, high: at the next tool call, or when the turn ends');
     await world.hook('claude', 'SessionEnd', session.payload('SessionEnd', { reason: 'other' }));
     expect(seen()).toMatch(/^offline: queued, \d+ unread, last seen just now$/);
+  });
+
+  it('happens once though the answer to it got lost', async () => {
+    const me = world.json<{ address: string }>(['whoami']).address;
+    const question = world.json<{ id: string }>(['send', me, 'question']).id;
+    const path = join(world.bus, 'run', 'control.sock');
+    renameSync(path, `${path}.real`);
+    let lost = 0;
+    const server = createServer((client) => {
+      const daemon = connect(`${path}.real`);
+      client.pipe(daemon);
+      client.on('error', () => daemon.destroy());
+      // Each command's first call is carried out, and its answer is not.
+      daemon.on('data', (chunk) => (lost++ % 3 === 0 ? client.destroy() : client.write(chunk)));
+      daemon.on('end', () => client.end());
+    });
+    await new Promise<void>((resolve) => server.listen(path, resolve));
+    try {
+      for (const words of [
+        ['send', me, 'sent once'],
+        ['reply', question, 'answered once'],
+      ]) {
+        lost = 0;
+        const child = spawn(process.execPath, [BIN, ...words], { env: world.env, stdio: 'ignore' });
+        expect(await new Promise((resolve) => child.on('close', resolve))).toBe(0);
+      }
+    } finally {
+      await new Promise((resolve) => server.close(resolve));
+      renameSync(`${path}.real`, path);
+    }
+    const printed = world.agentbus(['inbox']).out;
+    expect(printed.split('"sent once"')).toHaveLength(2);
+    expect(printed.split('"answered once"')).toHaveLength(2);
   });
 
   it('takes text from words, standard input or JSON, word for word', () => {
