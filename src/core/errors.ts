@@ -1,3 +1,5 @@
+import { wellFormed } from './unicode.ts';
+
 /**
  * Every failure a person or a program can meet has a stable code, one line and a hint.
  * docs/errors.md holds one line per code; a test keeps the two in step.
@@ -81,7 +83,8 @@ export class AgentBusError extends Error {
   readonly hint: string;
 
   constructor(code: ErrorCode, message: string, hint: string) {
-    super(message);
+    // Messages quote what was given, cut somewhere.
+    super(wellFormed(message));
     this.name = ERROR_CODES[code];
     this.code = code;
     this.hint = hint;
