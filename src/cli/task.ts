@@ -1,4 +1,4 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { defineCommand } from 'citty';
 import { newId } from '../core/ids.ts';
@@ -6,6 +6,7 @@ import { LIMITS } from '../core/limits.ts';
 import { AgentBusError } from '../core/errors.ts';
 import { parseStrictJson } from '../core/strict-json.ts';
 import type { Attachment } from '../core/task-data.ts';
+import { cutUtf16 } from '../core/unicode.ts';
 import type { TaskAnswer } from '../daemon/tasks.ts';
 import type { TaskSummary, TaskView } from '../daemon/task-view.ts';
 import { ask, currentCaller, jsonArg, parseDuration, print, usageError, visible } from './context.ts';
@@ -26,16 +27,19 @@ function allOf(raw: readonly string[], name: string): string[] {
 async function attachFile(path: string): Promise<Attachment> {
   let bytes: Buffer;
   try {
-    if (statSync(path).size > LIMITS.attachmentBytes)
+    const stat = statSync(path);
+    // A pipe may never end, and a device never does.
+    if (!stat.isFile()) throw usageError(`can't attach ${path}: it is no regular file`, 'give --attach a file');
+    if (stat.size > LIMITS.attachmentBytes)
       throw new AgentBusError('AB-7005', `${path} is larger than ${LIMITS.attachmentBytes} bytes`, 'attach a part of it');
     bytes = readFileSync(path);
   } catch (error) {
     if (error instanceof AgentBusError) throw error;
-    throw usageError(`can't read ${path}: ${(error as NodeJS.ErrnoException).code}`, 'give --attach a file');
+    throw usageError(`can't attach ${path}: ${(error as NodeJS.ErrnoException).code}`, 'give --attach a file');
   }
   return ask<Attachment>('/attach', {
     caller: currentCaller(),
-    name: basename(path).slice(0, 200),
+    name: cutUtf16(basename(path), 200),
     base64: bytes.toString('base64'),
   });
 }
@@ -142,9 +146,11 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   },
   async fetch(args, [ref]) {
     if (ref === undefined) throw usageError('no attachment named', '`agentbus task show <id>` shows the refs');
-    const { size, base64 } = await ask<{ size: number; base64: string }>('/blob', { caller: currentCaller(), ref });
+    const blob = await ask<{ size: number; base64: string }>('/blob', { caller: currentCaller(), ref });
+    const { size, base64 } = blob;
     const bytes = Buffer.from(base64, 'base64');
     if (args.output === undefined) {
+      if (args.json) return print(true, blob, String);
       // A terminal must not obey what another agent sent.
       process.stdout.write(process.stdout.isTTY ? visible(bytes.toString('utf8')) : bytes);
       return;
@@ -152,10 +158,10 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     try {
       writeFileSync(args.output, bytes, { flag: 'wx', mode: 0o600 });
     } catch (error) {
-      throw usageError(
-        `can't write ${args.output}: ${(error as NodeJS.ErrnoException).code}`,
-        'give --output a file that is not there yet',
-      );
+      const { code } = error as NodeJS.ErrnoException;
+      // Half of it, on a disk that is full, must not be taken for the whole.
+      if (code !== 'EEXIST') rmSync(args.output, { force: true });
+      throw usageError(`can't write ${args.output}: ${code}`, 'give --output a file that is not there yet, in a directory of yours');
     }
     print(args.json, { size, file: args.output }, () => `${args.output}: ${size} bytes`);
   },

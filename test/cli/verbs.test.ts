@@ -126,6 +126,13 @@ describe('pausing', () => {
   });
 });
 
+it('nobody is paused who is not there', () => {
+  const { address } = world.json<{ address: string }>(['whoami']);
+  expect(world.agentbus(['pause', 'agent://local/no/body'])).toMatchObject({ code: 3, err: expect.stringContaining('AB-5001') });
+  for (const words of [['pause'], ['pause', address]])
+    expect(world.agentbus(words)).toMatchObject({ code: 2, err: expect.stringContaining('AB-7001') });
+});
+
 describe('settings', () => {
   it('are listed, read and changed without touching the rest of the file', () => {
     const file = `${world.bus}/config.toml`;
