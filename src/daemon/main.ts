@@ -87,6 +87,15 @@ async function openSockets(home: string, bus: Bus, log: Log, token: string, stop
   await listenControl(fresh(controlSocket(home)), { bus, token, started: Date.now(), stop });
 }
 
+/** By which files that were deleted are told from others in their place; empty when one is not there. */
+function numbersOf(files: readonly string[]): string {
+  try {
+    return files.map((file) => statSync(file).ino).join(' ');
+  } catch {
+    return '';
+  }
+}
+
 async function main(): Promise<void> {
   process.umask(0o077);
   const home = agentbusHome();
@@ -106,27 +115,34 @@ async function main(): Promise<void> {
   const bus = await openBus({ home, log });
 
   let stopping = false;
+  const place = [paths.store, controlSocket(home)];
+  // Until the sockets are there, whatever lies in their place is a dead one's.
+  let own: string | null = null;
+  const isOurs = (): boolean => own === null || numbersOf(place) === own;
   async function stop(why: string): Promise<void> {
     if (stopping) return;
     stopping = true;
     log('stopping', { why });
     setTimeout(() => process.exit(0), 3_000).unref();
-    for (const name of readdirSync(sockets)) if (name.endsWith('.sock')) rmSync(join(sockets, name), { force: true });
+    if (isOurs()) for (const name of readdirSync(sockets)) if (name.endsWith('.sock')) rmSync(join(sockets, name), { force: true });
     await bus.close().catch(() => {});
     process.exit(0);
   }
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => void stop(signal));
   await openSockets(home, bus, log, token, () => void stop('asked'));
+  own = numbersOf(place);
   const info = { pid: process.pid, version: VERSION, node: process.version, started: new Date().toISOString() };
   writePrivate(paths.daemonInfo, `${JSON.stringify(info)}\n`);
-  // A daemon whose home was deleted has nothing left to keep. The deletion may still be under way at the first event.
+  // A daemon whose home was deleted has nothing left to keep, and one whose sockets were swept away only keeps
+  // others from starting. The deletion may still be under way at the first event.
   let look: NodeJS.Timeout | null = null;
-  watch(paths.run, { persistent: false }, () => {
-    look ??= setTimeout(() => {
-      look = null;
-      if (!existsSync(paths.store)) void stop('home is gone');
-    }, 200);
-  }).on('error', () => {});
+  for (const directory of new Set([paths.run, sockets]))
+    watch(directory, { persistent: false }, () => {
+      look ??= setTimeout(() => {
+        look = null;
+        if (!isOurs()) void stop('home or sockets are gone');
+      }, 200);
+    }).on('error', () => {});
   log('started', { version: VERSION, node: process.version });
 }
 

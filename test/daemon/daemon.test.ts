@@ -1,5 +1,17 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -58,6 +70,31 @@ describe('one daemon per home', () => {
     const { pid } = own.json<{ pid: number }>(['daemon', 'start']);
     rmSync(own.bus, { recursive: true, force: true });
     await until('it has ended', () => !alive(pid));
+    own.close();
+  });
+
+  it('ends when its sockets are swept away, and the next one serves', async () => {
+    const own = installed({ name: 'w'.repeat(110) });
+    const { pid } = own.json<{ pid: number }>(['daemon', 'start']);
+    for (const name of readdirSync(socketDir(own.bus))) rmSync(join(socketDir(own.bus), name));
+    await until('it has ended', () => !alive(pid));
+    expect(own.json<{ pid: number }>(['daemon', 'start']).pid).not.toBe(pid);
+    own.close();
+    rmSync(socketDir(own.bus), { recursive: true, force: true });
+  });
+
+  it('leaves another one alone that has taken its place', async () => {
+    const own = installed();
+    const { pid } = own.json<{ pid: number }>(['daemon', 'start']);
+    rmSync(own.bus, { recursive: true, force: true });
+    const next = own.json<{ pid: number }>(['daemon', 'start']).pid;
+    await until('it has ended', () => !alive(pid));
+    // Moved, it goes on over there.
+    renameSync(own.bus, `${own.bus}.moved`);
+    const last = own.json<{ pid: number }>(['daemon', 'start']).pid;
+    process.kill(next, 'SIGTERM');
+    await until('the moved one has ended', () => !alive(next));
+    expect(own.json<{ pid: number }>(['daemon', 'status'])).toMatchObject({ pid: last });
     own.close();
   });
 
