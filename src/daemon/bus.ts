@@ -2,12 +2,13 @@ import { existsSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
 import { isAlive } from '../core/alive.ts';
 import { formatAddress, parseAddress, toSegment } from '../core/address.ts';
+import { AgentBusError } from '../core/errors.ts';
 import { LIMITS } from '../core/limits.ts';
 import { homePaths } from '../core/paths.ts';
 import { createTranscriptReader } from '../drain/transcript.ts';
 import { settle } from '../drain/settle.ts';
 import { addReceipt } from '../drain/offer.ts';
-import { loadDevice, type Device } from '../gateway/device.ts';
+import { ANEW, loadDevice, type Device } from '../gateway/device.ts';
 import { embeddedLink, type Link } from '../gateway/link.ts';
 import { createPump, type Pump } from '../gateway/pump.ts';
 import { findHarness } from '../harness/registry.ts';
@@ -243,7 +244,12 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     once('upkeep', delay, upkeep);
   }
 
-  for (const agent of store.agents()) await announce(agent.address);
+  try {
+    for (const agent of store.agents()) await announce(agent.address);
+  } catch (error) {
+    if (!(error instanceof AgentBusError) || error.code !== 'AB-4002') throw error;
+    throw new AgentBusError('AB-3002', `${paths.hubStore} is of another device key than ${paths.keys} holds`, ANEW);
+  }
 
   const bus: Bus = {
     ...context,

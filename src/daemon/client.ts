@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AgentBusError, errorFromJson } from '../core/errors.ts';
 import { daemonEnvironment } from '../core/handed.ts';
-import { controlSocket, homePaths } from '../core/paths.ts';
+import { controlSocket, homePaths, socketDir } from '../core/paths.ts';
 
 /** The only way from the commands and the MCP server to the daemon. */
 
@@ -23,7 +23,23 @@ function localToken(home: string): string {
   }
 }
 
-function unreachable(error: NodeJS.ErrnoException): AgentBusError {
+function mayEnter(directory: string): boolean {
+  try {
+    accessSync(directory, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function unreachable(home: string, error: NodeJS.ErrnoException): AgentBusError {
+  const sockets = socketDir(home);
+  if (error.code === 'EACCES' && !mayEnter(sockets))
+    return new AgentBusError(
+      'AB-3005',
+      `${sockets} is not open to you`,
+      'see to its owner and that of all in it (a command that ran under sudo makes it root’s), or set AGENTBUS_HOME to another place',
+    );
   if (error.code === 'EPERM' || error.code === 'EACCES') {
     return new AgentBusError(
       'AB-3004',
@@ -74,7 +90,7 @@ export function callDaemon<T>(home: string, path: string, body: unknown = {}): P
       (response) => {
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => chunks.push(chunk));
-        response.on('error', (error) => reject(unreachable(error)));
+        response.on('error', (error) => reject(unreachable(home, error)));
         response.on('end', () => {
           try {
             const answer = JSON.parse(Buffer.concat(chunks).toString('utf8')) as { error?: unknown };
@@ -91,7 +107,7 @@ export function callDaemon<T>(home: string, path: string, body: unknown = {}): P
       },
     );
     call.on('timeout', () => call.destroy(stalled(home)));
-    call.on('error', (error) => reject(error instanceof AgentBusError ? error : unreachable(error)));
+    call.on('error', (error) => reject(error instanceof AgentBusError ? error : unreachable(home, error)));
     call.end(text);
   });
 }

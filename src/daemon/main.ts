@@ -147,7 +147,11 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  const known = error instanceof AgentBusError ? error : new AgentBusError('AB-3003', String(error), '`agentbus daemon logs` shows more');
+  const { code, message } = error as NodeJS.ErrnoException;
+  const hint = ['EACCES', 'EPERM', 'EROFS'].includes(code!)
+    ? 'it has to be yours to write: see to its owner, or set AGENTBUS_HOME to another place'
+    : '`agentbus daemon logs` shows more';
+  const known = error instanceof AgentBusError ? error : new AgentBusError('AB-3003', message, hint);
   try {
     // To whoever started it and still waits.
     writeSync(2, `${JSON.stringify(known)}\n`);

@@ -12,6 +12,7 @@ export interface Statement {
 }
 
 export interface Database {
+  file: string;
   prepare(sql: string): Statement;
   exec(sql: string): void;
   /** `fn` in one IMMEDIATE transaction; an exception rolls back. Nested calls join the outer one. */
@@ -124,6 +125,7 @@ export function openDatabase(file: string, busyTimeout: number): Database {
   }
 
   return {
+    file,
     prepare: (sql) => {
       const statement = raw.prepare(sql);
       return {
@@ -138,18 +140,24 @@ export function openDatabase(file: string, busyTimeout: number): Database {
   };
 }
 
-/** Brings a database to the last of `migrations` in one transaction; AB-3002 for one from a newer AgentBus. */
+/** Brings a database to the last of `migrations` in one transaction; AB-3002 for one that can't be, as one from a newer AgentBus. */
 export function migrate(db: Database, migrations: readonly string[]): void {
-  db.transaction(() => {
-    const version = Number(db.prepare('PRAGMA user_version').get()!['user_version']);
-    if (version > migrations.length) {
-      throw new AgentBusError(
-        'AB-3002',
-        `the store is of a newer AgentBus (schema ${version}, this one knows ${migrations.length})`,
-        'update AgentBus, or use another AGENTBUS_HOME',
-      );
-    }
-    for (const sql of migrations.slice(version)) db.exec(sql);
-    db.exec(`PRAGMA user_version = ${migrations.length}`);
-  });
+  try {
+    db.transaction(() => bringUp(db, migrations));
+  } catch (error) {
+    throw error instanceof AgentBusError ? error : cannotOpen(db.file, error, UNREADABLE);
+  }
+}
+
+function bringUp(db: Database, migrations: readonly string[]): void {
+  const version = Number(db.prepare('PRAGMA user_version').get()!['user_version']);
+  if (version > migrations.length) {
+    throw new AgentBusError(
+      'AB-3002',
+      `the store is of a newer AgentBus (schema ${version}, this one knows ${migrations.length})`,
+      'update AgentBus, or use another AGENTBUS_HOME',
+    );
+  }
+  for (const sql of migrations.slice(version)) db.exec(sql);
+  db.exec(`PRAGMA user_version = ${migrations.length}`);
 }

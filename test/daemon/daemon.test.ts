@@ -160,11 +160,37 @@ describe('a home', () => {
     }
   });
 
+  it('whose key is gone says how to go on, and goes on so', () => {
+    const own = installed();
+    try {
+      const me = own.json<{ address: string }>(['whoami']).address;
+      own.json(['send', me, 'before']);
+      own.agentbus(['daemon', 'stop']);
+      rmSync(join(own.bus, 'keys', 'device.json'));
+      expect(own.agentbus(['agents']).err).toMatch(
+        /hub\.db is of another device key .*\n {2}put the key back; or move it and hub\.db away/,
+      );
+      for (const name of readdirSync(own.bus)) if (name.startsWith('hub.db')) rmSync(join(own.bus, name));
+      own.json(['send', me, 'after']);
+      expect(own.agentbus(['inbox']).out).toMatch(/"before"[^]*"after"/);
+    } finally {
+      own.close();
+    }
+  });
+
   it.each<[string, RegExp, (bus: string) => void]>([
     ['a store that is none', /agentbus\.db: file is not a database/, (bus) => writeFileSync(join(bus, 'agentbus.db'), 'x'.repeat(9_000))],
     ['a hub’s store that is none', /hub\.db: file is not a database/, (bus) => writeFileSync(join(bus, 'hub.db'), 'x'.repeat(9_000))],
     ['a store that is a directory', /cannot open \S+agentbus\.db/, (bus) => mkdirSync(join(bus, 'agentbus.db'))],
     ['a lock that is none', /daemon\.lock: file is not a database/, (bus) => writeFileSync(join(bus, 'run', 'daemon.lock'), '12345\n')],
+    [
+      'a key that is none',
+      /device\.json holds no device key/,
+      (bus) => {
+        mkdirSync(join(bus, 'keys'));
+        writeFileSync(join(bus, 'keys', 'device.json'), '');
+      },
+    ],
     [
       'a file in its place',
       /EEXIST|ENOTDIR/,
