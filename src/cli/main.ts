@@ -52,13 +52,15 @@ main(words).catch((error: unknown) => {
   const known =
     error instanceof AgentBusError
       ? error
-      : error instanceof Error && error.name === 'CLIError'
-        ? usageError(error.message, `\`agentbus ${words[0]} --help\` lists what it takes`)
-        : new AgentBusError(
-            'AB-3002',
-            error instanceof Error ? error.message : String(error),
-            'this is a fault of AgentBus: please report it with the command that you ran',
-          );
+      : (error as NodeJS.ErrnoException).syscall === 'uv_cwd'
+        ? usageError('the working directory is gone', '`cd` to one that is there')
+        : error instanceof Error && error.name === 'CLIError'
+          ? usageError(error.message, `\`agentbus ${words[0]} --help\` lists what it takes`)
+          : new AgentBusError(
+              'AB-3002',
+              error instanceof Error ? error.message : String(error),
+              'this is a fault of AgentBus: please report it with the command that you ran',
+            );
   printError(known, words.includes('--json'));
   process.exitCode = known.exitCode || EXIT.failed;
 });

@@ -56,6 +56,7 @@ const SWEEP = 30_000;
 const HOUR = 3_600_000;
 // A queued message that has to wait is looked at no more often than this.
 const RETRY_LEAST = 250;
+const RETRY_FAILED = 15_000;
 // What arrives together wakes once; and a session that starts may be about to take a prompt by itself.
 const WAKE_DELAY = 250;
 const WAKE_DELAY_AT_START = 2_000;
@@ -95,7 +96,14 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     timers.set(key, setTimeout(run, delay));
   }
 
-  const pump = createPump({
+  /** As `once`, in the place of an earlier call that still waits. */
+  function onceFromNow(key: string, delay: number, fn: () => void): void {
+    clearTimeout(timers.get(key));
+    timers.delete(key);
+    once(key, delay, fn);
+  }
+
+  const rounds = createPump({
     store,
     link,
     device,
@@ -107,16 +115,20 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     },
     log,
   });
-  /** One round, and another when the first queued message that has to wait is due. */
+  /** A round, and another when the first queued message that has to wait is due, or after a while where it failed itself. */
+  async function round(): Promise<void> {
+    let again = RETRY_FAILED;
+    try {
+      await rounds.run();
+      const due = Math.min(...store.queuedOutbox(200).map((row) => row.nextAt));
+      again = Math.max(RETRY_LEAST, due - now());
+    } finally {
+      if (Number.isFinite(again)) onceFromNow('retry', again, runPump);
+    }
+  }
+  const pump: Pump = { run: round };
   function runPump(): void {
-    pump
-      .run()
-      .catch((error: unknown) => log('pump failed', { error: String(error) }))
-      .finally(() => {
-        if (closed) return;
-        const due = Math.min(...store.queuedOutbox(200).map((row) => row.nextAt));
-        if (Number.isFinite(due)) once('retry', Math.max(RETRY_LEAST, due - now()), runPump);
-      });
+    pump.run().catch((error: unknown) => log('pump failed', { error: String(error) }));
   }
   const unwatch = link.watch(runPump);
 
@@ -238,10 +250,7 @@ export async function openBus(options: BusOptions): Promise<Bus> {
   function scheduleUpkeep(): void {
     if (closed) return;
     const next = Math.min(store.nextExpiry() ?? Infinity, store.nextTaskEnd() ?? Infinity);
-    const delay = Math.min(HOUR, Math.max(1_000, next - now() + 50));
-    clearTimeout(timers.get('upkeep'));
-    timers.delete('upkeep');
-    once('upkeep', delay, upkeep);
+    onceFromNow('upkeep', Math.min(HOUR, Math.max(1_000, next - now() + 50)), upkeep);
   }
 
   try {

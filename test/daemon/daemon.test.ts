@@ -246,6 +246,19 @@ describe('a stopped daemon (SIGSTOP)', () => {
 });
 
 describe('a locked store', () => {
+  it('of the hub makes a message wait, which goes out by itself once it is free', async () => {
+    const me = world.json<{ address: string }>(['whoami']).address;
+    const { createRequire } = await import('node:module');
+    const Database = createRequire(import.meta.url)('better-sqlite3') as new (file: string) => { exec(sql: string): void; close(): void };
+    const holder = new Database(join(world.bus, 'hub.db'));
+    holder.exec('BEGIN EXCLUSIVE');
+    const { id, state } = world.json<{ id: string; state: string }>(['send', me, 'once it is free']);
+    expect(state).toBe('queued');
+    holder.exec('ROLLBACK');
+    holder.close();
+    await until('it is delivered', () => world.json<{ state: string }>(['trace', id]).state === 'delivered');
+  });
+
   it('makes hooks silent, and loses nothing', async () => {
     const session = fakeClaude(world);
     const address = /agent:\/\/\S+[a-z0-9]/.exec(contextOf((await session.start()).out))![0];
