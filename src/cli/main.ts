@@ -1,3 +1,4 @@
+import { isAbsolute } from 'node:path';
 import { runCommand, renderUsage } from 'citty';
 import { AgentBusError, EXIT } from '../core/errors.ts';
 import { VERSION } from '../core/version.ts';
@@ -31,6 +32,12 @@ function checkWords(name: string, command: AnyCommand, words: readonly string[])
 
 async function main(words: string[]): Promise<void> {
   const [name, ...rest] = words;
+  const home = process.env['AGENTBUS_HOME'];
+  if (home && !isAbsolute(home))
+    throw usageError(
+      `AGENTBUS_HOME is no absolute path: ${JSON.stringify(home.slice(0, 80))}`,
+      'write all of it: hooks run in other directories',
+    );
   if (name === undefined || name === 'help' || name === '--help' || name === '-h') return void process.stdout.write(overview());
   if (name === '--version' || name === '-v') return void process.stdout.write(`${VERSION}\n`);
   const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name]! : null;

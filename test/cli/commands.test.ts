@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { renameSync } from 'node:fs';
+import { copyFileSync, mkdirSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -27,6 +27,10 @@ describe('wrong use', () => {
     [['send', 'claude', 'x', '--to', 'codex'], 'AB-1001', 2],
     [['task', 'send', 'claude', 'x', '--attach'], 'AB-1001', 2],
     [['drain', 'claude'], 'AB-1001', 2],
+    [['task', 'progress', 'msg_01J9ZK6Q8R2M3N4P5Q6R7S8T9V', 'see the log', '--attach', 'log.txt'], 'AB-1001', 2],
+    [['task', 'finish', 'msg_01J9ZK6Q8R2M3N4P5Q6R7S8T9V', 'no', '--outcome=failed', '--attach', 'log.txt'], 'AB-1001', 2],
+    [['task', 'progress', 'msg_01J9ZK6Q8R2M3N4P5Q6R7S8T9V', '--question'], 'AB-1001', 2],
+    [['task', 'show', 'msg_01J9ZK6Q8R2M3N4P5Q6R7S8T9V', 'again'], 'AB-1001', 2],
     [['trace', 'msg_01J9ZK6Q8R2M3N4P5Q6R7S8T9V', 'msg_01J9ZK6Q8R2M3N4P5Q6R7S8T9W'], 'AB-1001', 2],
     [['send', 'claude', 'x', '--priority', 'now'], 'AB-1001', 2],
     [['send', 'claude', 'x', '--expires', 'soon'], 'AB-1001', 2],
@@ -71,6 +75,10 @@ describe('wrong use', () => {
     });
   });
 
+  it('a home that is not absolute is not passed over for another one', () => {
+    expect(world.agentbus(['agents'], { AGENTBUS_HOME: 'bus' })).toMatchObject({ code: 2, err: expect.stringContaining('AB-1001') });
+  });
+
   it('leaves nothing behind: no message of a refused send is queued', () => {
     expect(world.json<{ outbox: number; unread: number }>(['daemon', 'status'])).toMatchObject({ outbox: 0, unread: 0 });
   });
@@ -92,30 +100,31 @@ describe('sending', () => {
   it('happens once though the answer to it got lost', async () => {
     const me = world.json<{ address: string }>(['whoami']).address;
     const question = world.json<{ id: string }>(['send', me, 'question']).id;
-    const path = join(world.bus, 'run', 'control.sock');
-    renameSync(path, `${path}.real`);
+    // A home whose socket leads to the daemon.
+    const bus = join(world.home, 'bus');
+    mkdirSync(join(bus, 'run'), { recursive: true });
+    copyFileSync(join(world.bus, 'run', 'token'), join(bus, 'run', 'token'));
     let lost = 0;
     const server = createServer((client) => {
-      const daemon = connect(`${path}.real`);
+      const daemon = connect(join(world.bus, 'run', 'control.sock'));
       client.pipe(daemon);
       client.on('error', () => daemon.destroy());
       // Each command's first call is carried out, and its answer is not.
       daemon.on('data', (chunk) => (lost++ % 3 === 0 ? client.destroy() : client.write(chunk)));
       daemon.on('end', () => client.end());
     });
-    await new Promise<void>((resolve) => server.listen(path, resolve));
+    await new Promise<void>((resolve) => server.listen(join(bus, 'run', 'control.sock'), resolve));
     try {
       for (const words of [
         ['send', me, 'sent once'],
         ['reply', question, 'answered once'],
       ]) {
         lost = 0;
-        const child = spawn(process.execPath, [BIN, ...words], { env: world.env, stdio: 'ignore' });
+        const child = spawn(process.execPath, [BIN, ...words], { env: { ...world.env, AGENTBUS_HOME: bus }, stdio: 'ignore' });
         expect(await new Promise((resolve) => child.on('close', resolve))).toBe(0);
       }
     } finally {
       await new Promise((resolve) => server.close(resolve));
-      renameSync(`${path}.real`, path);
     }
     const printed = world.agentbus(['inbox']).out;
     expect(printed.split('"sent once"')).toHaveLength(2);

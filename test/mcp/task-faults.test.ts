@@ -11,6 +11,7 @@ import { mcpClient, type McpClient } from '../support/mcp-client.ts';
 import { program, type Program } from '../support/programs.ts';
 import { contextOf, fakeClaude, type FakeClaude } from '../support/sessions.ts';
 
+const BIN = new URL('../../bin/agentbus.mjs', import.meta.url).pathname;
 let world: Installed;
 let agent: FakeClaude;
 let agentAddress: string;
@@ -177,6 +178,25 @@ describe('attachments', () => {
     expect(fetched('fetched')).toBe('');
     expect(fetched('fetched')).toContain('EEXIST');
     expect(fetched('not-there/x')).toContain('ENOENT');
+  });
+
+  it('and notes come from standard input too, and go with a result alone', async () => {
+    const id = await give();
+    const ran = spawnSync(process.execPath, [BIN, 'task', 'progress', id, '--stdin'], {
+      env: { ...world.env, ...agent.env },
+      input: 'half of it\n',
+      encoding: 'utf8',
+    });
+    expect(ran.stderr).toBe('');
+    expect(world.json<{ timeline: { text: string }[] }>(['task', 'show', id]).timeline.at(-1)!.text).toBe('half of it');
+    const refused = await works.tool('task_result', {
+      task_id: id,
+      result: 'no',
+      outcome: 'failed',
+      attachments: [{ name: 'x', text: 'y' }],
+    });
+    expect(refused.text).toContain('AB-7001 attachments go with a result alone');
+    expect(stateOf(id)).toBe('working');
   });
 
   it('go where a person asks for them, but text behind -- is text', async () => {
