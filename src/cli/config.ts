@@ -33,17 +33,17 @@ function changesEntries(key: string): boolean {
 
 /** The text with one setting changed; everything else in it stays. Throws AB-1003. */
 function withSetting(text: string, key: string, value: Value): string {
-  const [table = '', name = ''] = key.split('.');
+  const [section = '', name = ''] = key.split('.');
   try {
-    const changed = splice({ text, spans: null }, setToml(text, [table, name], value)).text;
+    const changed = splice({ text, spans: null }, setToml(text, [section, name], value)).text;
     if (readSettings(changed)[key] === value) return changed;
   } catch {
-    // What came out would not be TOML: `table` is something else there, for instance.
+    // What came out would not be TOML: `section` is something else there, for instance.
   }
   throw new AgentBusError(
     'AB-1003',
     `${key} stands in config.toml in a form that can't be changed here`,
-    `write [${table}] and ${name} = ${JSON.stringify(value)} by hand`,
+    `write [${section}] and ${name} = ${JSON.stringify(value)} by hand`,
   );
 }
 

@@ -1,9 +1,6 @@
 // `agentbus doctor`: proves each hook by running it, and names whatever keeps messages from arriving.
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { defineCommand } from 'citty';
 import { AgentBusError, EXIT } from '../core/errors.ts';
-import { homePaths } from '../core/paths.ts';
 import { VERSION } from '../core/version.ts';
 import { callDaemon, ensureDaemon, type Hello } from '../daemon/client.ts';
 import { checkBus } from '../install/check-bus.ts';
@@ -16,18 +13,6 @@ import { jsonArg, print } from './context.ts';
 interface Diagnosis {
   verdict: Level;
   checks: Check[];
-}
-
-/** Why a daemon did not come up, by its own log. */
-function lastFailure(home: string): string {
-  const file = join(homePaths(home).log, 'daemon.log');
-  const lines = existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n') : [];
-  try {
-    const { msg, error } = JSON.parse(lines.at(-1) ?? '') as { msg?: string; error?: string };
-    return msg === 'start failed' && error ? `: ${error.split('\n', 1)[0]?.slice(0, 160)}` : '';
-  } catch {
-    return '';
-  }
 }
 
 async function checkDaemon(checker: Checker, home: string): Promise<void> {
@@ -43,7 +28,7 @@ async function checkDaemon(checker: Checker, home: string): Promise<void> {
     else checker.warn(`the daemon is ${version}, this is ${VERSION}`, '`agentbus daemon stop` ends it; the next hook starts the new one.');
   } catch (error) {
     if (!(error instanceof AgentBusError)) throw error;
-    checker.fail(`${error.message}${lastFailure(home)}`, `${error.hint}.`);
+    checker.fail(error.message, `${error.hint}.`);
   }
 }
 

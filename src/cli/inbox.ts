@@ -1,5 +1,6 @@
 import { defineCommand } from 'citty';
 import { PRIORITIES, TYPES } from '../core/envelope.ts';
+import type { Caller } from '../daemon/callers.ts';
 import type { InboxPage, ReadAnswer } from '../daemon/inbox.ts';
 import { ask, currentCaller, jsonArg, print, table } from './context.ts';
 
@@ -15,6 +16,19 @@ function describe(page: InboxPage): string {
   ]);
   const more = page.cursor === null ? '' : `\nmore: --after ${page.cursor}`;
   return `${page.address}: ${page.unread} unread\n${table(['ID', 'STATE', 'PRIORITY', 'FROM', 'RECEIVED', 'SIZE'], rows)}${more}`;
+}
+
+/** The parts of a message that is larger than one answer: the last of them marks it. */
+export async function readOn(caller: Caller, answer: ReadAnswer): Promise<ReadAnswer> {
+  let { text, ids, remaining, nextOffset } = answer;
+  while (nextOffset !== null) {
+    const part: ReadAnswer = await ask('/read', { caller, ids: remaining.slice(0, 1), offset: nextOffset });
+    text += `\n\n${part.text}`;
+    ids = [...ids, ...part.ids];
+    nextOffset = part.nextOffset;
+    if (nextOffset === null) remaining = remaining.slice(1);
+  }
+  return { text, ids, remaining, nextOffset };
 }
 
 export const inboxCommand = defineCommand({
@@ -33,7 +47,7 @@ export const inboxCommand = defineCommand({
     const own = 'person' in caller && !args.all;
     if (!own || page.entries.length === 0) return print(args.json, page, describe);
     // Only what was printed whole is marked.
-    const answer = await ask<ReadAnswer>('/read', { caller, ids: page.entries.map((entry) => entry.id) });
+    const answer = await readOn(caller, await ask<ReadAnswer>('/read', { caller, ids: page.entries.map((entry) => entry.id) }));
     const rest = answer.remaining.length + (page.cursor === null ? 0 : 1);
     const tasks = page.entries.some(({ type }) => type === TYPES.taskRequest) ? ', `agentbus task finish <id> …` a task' : '';
     const more = rest > 0 ? '\nmore is waiting: run `agentbus inbox` again' : '';

@@ -1,34 +1,39 @@
 import { homedir } from 'node:os';
-import { parseArgs, runCommand, renderUsage, type ArgsDef } from 'citty';
+import { isAbsolute } from 'node:path';
+import { runCommand, renderUsage } from 'citty';
 import { AgentBusError, EXIT, fileError } from '../core/errors.ts';
 import { VERSION } from '../core/version.ts';
 import { autoJoin } from './auto-join.ts';
 import { COMMANDS, overview, type AnyCommand } from './commands.ts';
 import { printError, usageError } from './context.ts';
 
-/** citty takes unknown options for granted; a mistyped one must not be silently dropped. */
-function checkOptions(name: string, command: AnyCommand, words: readonly string[]): void {
-  const args = (command.args ?? {}) as Record<string, { type?: string; alias?: string | string[] }>;
-  const known = new Set(Object.entries(args).flatMap(([key, arg]) => [key, ...[arg.alias ?? []].flat()]));
-  for (const word of words) {
-    if (word === '--') return;
-    const option = /^--?([A-Za-z][A-Za-z0-9-]*)(?:=|$)/.exec(word)?.[1];
-    if (option === undefined || known.has(option) || known.has(option.replace(/^no-/, ''))) continue;
-    throw usageError(
-      `unknown option ${word.split('=', 1)[0]}`,
-      `\`agentbus ${name} --help\` lists the options; text that begins with - goes behind --`,
-    );
-  }
-}
-
-/** Words for a command that takes none: whoever writes `install claude` means one CLI, and must not get all. */
-function checkWords(name: string, command: AnyCommand, words: string[]): void {
+/** citty drops what it does not know and what it has no place for; nothing that was typed may be silently lost. */
+function checkWords(name: string, command: AnyCommand, words: readonly string[]): void {
   const args = (command.args ?? {}) as Record<string, { type?: string }>;
-  if (Object.values(args).some(({ type }) => type === 'positional')) return;
-  const [extra] = parseArgs(words, command.args as ArgsDef)._;
-  if (extra === undefined) return;
-  const hint = 'harness' in args ? `--harness ${extra.slice(0, 40)} names a CLI` : `\`agentbus ${name} --help\` lists what it takes`;
-  throw usageError(`${name} takes no ${JSON.stringify(extra.slice(0, 40))}`, hint);
+  const places = Object.keys(args).filter((key) => args[key]!.type === 'positional');
+  // Whoever takes one text or id takes more words of it.
+  let room = places.some((key) => key === 'text' || key === 'ids') ? Infinity : places.length;
+  const hint = `\`agentbus ${name} --help\` lists the options; text that begins with - goes behind --`;
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at]!;
+    if (word === '--') return;
+    if (!word.startsWith('-') || word === '-') {
+      // Whoever writes `install claude` means one CLI, and must not get all.
+      if (--room < 0)
+        throw usageError(
+          `one word too many: ${JSON.stringify(word.slice(0, 40))}`,
+          'harness' in args ? `--harness ${word.slice(0, 40)} names a CLI` : hint,
+        );
+      continue;
+    }
+    const option = /^--?([A-Za-z][A-Za-z0-9-]*)(?:=|$)/.exec(word)?.[1];
+    const arg = option === undefined ? undefined : (args[option] ?? args[option.replace(/^no-/, '')]);
+    if (arg === undefined || arg.type === 'positional')
+      throw usageError(`unknown option ${option === undefined ? JSON.stringify(word.slice(0, 40)) : word.split('=', 1)[0]}`, hint);
+    if (arg.type !== 'string' || word.includes('=')) continue;
+    at++;
+    if (words[at] === undefined) throw usageError(`${word} needs a value`, hint);
+  }
 }
 
 /** A session's directory may be gone, and nearly everything asks for it. */
@@ -42,6 +47,12 @@ function leaveNowhere(): void {
 
 async function main(words: string[]): Promise<void> {
   const [name, ...rest] = words;
+  const home = process.env['AGENTBUS_HOME'];
+  if (home && !isAbsolute(home))
+    throw usageError(
+      `AGENTBUS_HOME is no absolute path: ${JSON.stringify(home.slice(0, 80))}`,
+      'write all of it: hooks run in other directories',
+    );
   if (name === undefined || name === 'help' || name === '--help' || name === '-h') return void process.stdout.write(overview());
   if (name === '--version' || name === '-v') return void process.stdout.write(`${VERSION}\n`);
   const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name]! : null;
@@ -52,7 +63,6 @@ async function main(words: string[]): Promise<void> {
     process.stdout.write(`${await renderUsage(command, { meta: { name: 'agentbus' } })}\n`);
     return;
   }
-  checkOptions(name, command, rest);
   checkWords(name, command, rest);
   leaveNowhere();
   await autoJoin(name);

@@ -1,4 +1,5 @@
 import { defineCommand } from 'citty';
+import { newId } from '../core/ids.ts';
 import type { SendAnswer } from '../daemon/messages.ts';
 import { ask, currentCaller, print } from './context.ts';
 import { checkPriority, describeSent, messageArgs, messageData } from './send.ts';
@@ -18,7 +19,7 @@ export const replyCommand = defineCommand({
     const data = await messageData(words, args);
     print(
       args.json,
-      await ask<SendAnswer>('/reply', { caller: currentCaller(), id, data, priority: checkPriority(args.priority) }),
+      await ask<SendAnswer>('/reply', { caller: currentCaller(), as: newId('msg'), id, data, priority: checkPriority(args.priority) }),
       describeSent,
     );
   },

@@ -1,5 +1,6 @@
 import { defineCommand } from 'citty';
 import { PRIORITIES, type Priority } from '../core/envelope.ts';
+import { newId } from '../core/ids.ts';
 import { parseStrictJson } from '../core/strict-json.ts';
 import { wellFormed } from '../core/unicode.ts';
 import type { SendAnswer } from '../daemon/messages.ts';
@@ -23,7 +24,11 @@ export async function messageData(words: readonly string[], options: { data?: st
   if (ways !== 1)
     throw usageError(ways === 0 ? 'nothing to send' : 'more than one text to send', 'give the text as words, or --stdin, or --data <json>');
   if (options.data !== undefined) return parseStrictJson(options.data);
-  if (!options.stdin) return wellFormed(words.join(' '));
+  if (!options.stdin) {
+    const text = wellFormed(words.join(' '));
+    if (text === '') throw usageError('the text is empty', 'give the text as words, or --stdin, or --data <json>');
+    return text;
+  }
   const chunks: Buffer[] = [];
   for await (const chunk of process.stdin as AsyncIterable<Buffer>) chunks.push(chunk);
   const text = new TextDecoder().decode(Buffer.concat(chunks)).replace(/\n$/, '');
@@ -53,6 +58,7 @@ export const sendCommand = defineCommand({
     const data = await messageData(words, args);
     const answer = await ask<SendAnswer>('/send', {
       caller: currentCaller(),
+      id: newId('msg'),
       to,
       data,
       priority: checkPriority(args.priority),

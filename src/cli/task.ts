@@ -1,4 +1,4 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { defineCommand } from 'citty';
 import { newId } from '../core/ids.ts';
@@ -6,6 +6,7 @@ import { LIMITS } from '../core/limits.ts';
 import { AgentBusError } from '../core/errors.ts';
 import { parseStrictJson } from '../core/strict-json.ts';
 import type { Attachment } from '../core/task-data.ts';
+import { cutUtf16 } from '../core/unicode.ts';
 import type { TaskAnswer } from '../daemon/tasks.ts';
 import type { TaskSummary, TaskView } from '../daemon/task-view.ts';
 import { ask, currentCaller, jsonArg, parseDuration, print, usageError, visible } from './context.ts';
@@ -26,16 +27,19 @@ function allOf(raw: readonly string[], name: string): string[] {
 async function attachFile(path: string): Promise<Attachment> {
   let bytes: Buffer;
   try {
-    if (statSync(path).size > LIMITS.attachmentBytes)
+    const stat = statSync(path);
+    // A pipe may never end, and a device never does.
+    if (!stat.isFile()) throw usageError(`can't attach ${path}: it is no regular file`, 'give --attach a file');
+    if (stat.size > LIMITS.attachmentBytes)
       throw new AgentBusError('AB-7005', `${path} is larger than ${LIMITS.attachmentBytes} bytes`, 'attach a part of it');
     bytes = readFileSync(path);
   } catch (error) {
     if (error instanceof AgentBusError) throw error;
-    throw usageError(`can't read ${path}: ${(error as NodeJS.ErrnoException).code}`, 'give --attach a file');
+    throw usageError(`can't attach ${path}: ${(error as NodeJS.ErrnoException).code}`, 'give --attach a file');
   }
   return ask<Attachment>('/attach', {
     caller: currentCaller(),
-    name: basename(path).slice(0, 200),
+    name: cutUtf16(basename(path), 200),
     base64: bytes.toString('base64'),
   });
 }
@@ -72,6 +76,10 @@ interface TaskArgs {
 type Action = (args: TaskArgs, words: string[], raw: readonly string[]) => Promise<void>;
 
 const textOf = (args: TaskArgs, words: readonly string[]): Promise<string> => messageData(words, { stdin: args.stdin }) as Promise<string>;
+
+async function textIfAny(args: TaskArgs, words: readonly string[]): Promise<string | undefined> {
+  return words.length > 0 || args.stdin ? textOf(args, words) : undefined;
+}
 
 function idOf(words: readonly string[]): string {
   if (words[0] !== undefined) return words[0];
@@ -119,15 +127,18 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     print(args.json, await ask<TaskView>('/task/show', { caller: currentCaller(), task: idOf(words) }), describeTask);
   },
   async progress(args, words) {
-    const text = words.slice(1).join(' ');
+    const text = await textIfAny(args, words.slice(1));
+    if (args.question && text === undefined) throw usageError('no question', 'give the text as words, or --stdin');
     const percent = positive('percent', args.percent);
-    const body = args.question ? { question: await textOf(args, words.slice(1)) } : text === '' ? {} : { note: text };
+    const body = args.question ? { question: text } : { note: text };
     await step(args, '/task/progress', { task: idOf(words), id: newId('msg'), percent, ...body });
   },
   async finish(args, words, raw) {
     if (!OUTCOMES.includes(args.outcome))
       throw usageError(`no such outcome: ${args.outcome.slice(0, 40)}`, `outcomes are ${OUTCOMES.join(', ')}`);
     const text = await textOf(args, words.slice(1));
+    if (args.outcome !== 'completed' && allOf(raw, 'attach').length > 0)
+      throw usageError('files go with a result alone', 'leave --attach out, or finish the task as completed');
     const attachments = await attachAll(raw);
     const end = args.outcome === 'completed' ? { result: text, ...(attachments.length > 0 ? { attachments } : {}) } : { message: text };
     await step(args, '/task/finish', { task: idOf(words), id: newId('msg'), outcome: args.outcome, ...end });
@@ -135,16 +146,18 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   answer: async (args, words) =>
     step(args, '/task/answer', { task: idOf(words), id: newId('msg'), answer: await textOf(args, words.slice(1)) }),
   async cancel(args, words) {
-    const body = { caller: currentCaller(), task: idOf(words), reason: words.slice(1).join(' ') || undefined };
+    const body = { caller: currentCaller(), task: idOf(words), reason: await textIfAny(args, words.slice(1)) };
     const answer = await ask<TaskAnswer>('/task/cancel', body);
     if (answer.task.state === 'canceled') return printStep(args, answer);
     print(args.json, answer, () => `task ${answer.task.id} is ${answer.task.state}: its agent was asked to end it (${answer.seen})`);
   },
   async fetch(args, [ref]) {
     if (ref === undefined) throw usageError('no attachment named', '`agentbus task show <id>` shows the refs');
-    const { size, base64 } = await ask<{ size: number; base64: string }>('/blob', { caller: currentCaller(), ref });
+    const blob = await ask<{ size: number; base64: string }>('/blob', { caller: currentCaller(), ref });
+    const { size, base64 } = blob;
     const bytes = Buffer.from(base64, 'base64');
     if (args.output === undefined) {
+      if (args.json) return print(true, blob, String);
       // A terminal must not obey what another agent sent.
       process.stdout.write(process.stdout.isTTY ? visible(bytes.toString('utf8')) : bytes);
       return;
@@ -152,14 +165,41 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     try {
       writeFileSync(args.output, bytes, { flag: 'wx', mode: 0o600 });
     } catch (error) {
-      throw usageError(
-        `can't write ${args.output}: ${(error as NodeJS.ErrnoException).code}`,
-        'give --output a file that is not there yet',
-      );
+      const { code } = error as NodeJS.ErrnoException;
+      // Half of it, on a disk that is full, must not be taken for the whole.
+      if (code !== 'EEXIST') rmSync(args.output, { force: true });
+      throw usageError(`can't write ${args.output}: ${code}`, 'give --output a file that is not there yet, in a directory of yours');
     }
     print(args.json, { size, file: args.output }, () => `${args.output}: ${size} bytes`);
   },
 };
+
+// How many words follow those that take no text.
+const WORDS: Readonly<Record<string, number>> = { list: 0, show: 1, fetch: 1 };
+
+const OPTIONS = {
+  attach: { type: 'string', description: 'send, finish: a file that goes with it, up to ten times', valueHint: 'file' },
+  input: { type: 'string', description: 'send: a JSON value beside the text', valueHint: 'json' },
+  'budget-tokens': { type: 'string', description: 'send: the most tokens it should use', valueHint: 'number' },
+  'budget-usd': { type: 'string', description: 'send: the most it should cost', valueHint: 'number' },
+  priority: { type: 'string', description: 'send: low, normal, high, urgent', valueHint: 'priority' },
+  expires: { type: 'string', description: 'send: how long it is worth doing (10m, 2h, 7d)', valueHint: 'duration' },
+  percent: { type: 'string', description: 'progress: how much is done', valueHint: 'number' },
+  question: { type: 'boolean', description: 'progress: the text is a question, and the task waits for the answer', default: false },
+  outcome: { type: 'string', description: 'finish: completed, failed, rejected or canceled', default: 'completed' },
+  output: { type: 'string', description: 'fetch: write to this file', valueHint: 'file' },
+  all: { type: 'boolean', description: 'list: also what is over', default: false },
+} as const;
+
+/** An option of another action would be passed over: the descriptions say whose each is. */
+function checkOptions(action: string, raw: readonly string[]): void {
+  const words = raw.slice(0, raw.includes('--') ? raw.indexOf('--') : undefined);
+  for (const [name, { description }] of Object.entries(OPTIONS)) {
+    const actions = description.slice(0, description.indexOf(':')).split(', ');
+    if (!actions.includes(action) && words.some((word) => word === `--${name}` || word.startsWith(`--${name}=`)))
+      throw usageError(`--${name} goes with ${actions.join(' or ')}, not with ${action}`, '`agentbus task --help` lists the options');
+  }
+}
 
 export const taskCommand = defineCommand({
   meta: {
@@ -171,17 +211,7 @@ export const taskCommand = defineCommand({
     action: { type: 'positional', description: Object.keys(ACTIONS).join(', '), required: true },
     id: { type: 'positional', description: 'send: to whom; fetch: the ref of an attachment; else the id of the task', required: false },
     text: { type: 'positional', description: 'What to do, the note, the answer, the result', required: false },
-    attach: { type: 'string', description: 'send, finish: a file that goes with it, up to ten times', valueHint: 'file' },
-    input: { type: 'string', description: 'send: a JSON value beside the text', valueHint: 'json' },
-    'budget-tokens': { type: 'string', description: 'send: the most tokens it should use', valueHint: 'number' },
-    'budget-usd': { type: 'string', description: 'send: the most it should cost', valueHint: 'number' },
-    priority: { type: 'string', description: 'send: low, normal, high, urgent', valueHint: 'priority' },
-    expires: { type: 'string', description: 'send: how long it is worth doing (10m, 2h, 7d)', valueHint: 'duration' },
-    percent: { type: 'string', description: 'progress: how much is done', valueHint: 'number' },
-    question: { type: 'boolean', description: 'progress: the text is a question, and the task waits for the answer', default: false },
-    outcome: { type: 'string', description: 'finish: completed, failed, rejected or canceled', default: 'completed' },
-    output: { type: 'string', description: 'fetch: write to this file', valueHint: 'file' },
-    all: { type: 'boolean', description: 'list: also what is over', default: false },
+    ...OPTIONS,
     stdin: { type: 'boolean', description: 'Read the text from standard input', default: false },
     ...jsonArg,
   },
@@ -189,6 +219,9 @@ export const taskCommand = defineCommand({
     const [action = '', ...words] = args._;
     const run = Object.hasOwn(ACTIONS, action) ? ACTIONS[action]! : null;
     if (!run) throw usageError(`no such action: ${action.slice(0, 40)}`, `agentbus task ${Object.keys(ACTIONS).join(', ')}`);
+    checkOptions(action, rawArgs);
+    const extra = words[WORDS[action] ?? Infinity];
+    if (extra !== undefined) throw usageError(`one word too many: ${JSON.stringify(extra.slice(0, 40))}`, 'options come with --');
     await run(args as unknown as TaskArgs, words, rawArgs);
   },
 });

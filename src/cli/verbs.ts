@@ -2,12 +2,18 @@ import { defineCommand } from 'citty';
 import { AgentBusError } from '../core/errors.ts';
 import type { ReadAnswer } from '../daemon/inbox.ts';
 import { ask, currentCaller, jsonArg, parseDuration, print } from './context.ts';
+import { readOn } from './inbox.ts';
 
 export const drainCommand = defineCommand({
   meta: { name: 'drain', description: 'Print what is waiting for this session, in frames, and mark it read' },
   args: jsonArg,
   async run({ args }) {
-    const answer = await ask<ReadAnswer & { unread: number }>('/drain', { caller: currentCaller() });
+    const caller = currentCaller();
+    const first = await ask<ReadAnswer & { unread: number }>('/drain', { caller });
+    const read = await readOn(caller, first);
+    // Asked for anew, since a session's last part counts as read at its next call.
+    const unread = read.ids.length > first.ids.length ? (await ask<{ unread: number }>('/pending', { caller })).unread : first.unread;
+    const answer = { ...read, unread };
     print(args.json, answer, () =>
       answer.unread > 0 ? `${answer.text}\n\n${answer.unread} more: run \`agentbus drain\` again` : answer.text,
     );
@@ -53,8 +59,8 @@ export const waitCommand = defineCommand({
 });
 
 export const resolveCommand = defineCommand({
-  meta: { name: 'resolve', description: 'Close a message without an answer' },
-  args: { id: { type: 'positional', description: 'Id of the message', required: true }, ...jsonArg },
+  meta: { name: 'resolve', description: 'Close messages without an answer' },
+  args: { ids: { type: 'positional', description: 'Ids of the messages', required: true }, ...jsonArg },
   async run({ args }) {
     print(
       args.json,

@@ -1,3 +1,5 @@
+import { wellFormed } from './unicode.ts';
+
 /**
  * Every failure a person or a program can meet has a stable code, one line and a hint.
  * docs/errors.md holds one line per code; a test keeps the two in step.
@@ -20,6 +22,7 @@ export const ERROR_CODES = {
   'AB-3003': 'daemon_start_failed',
   'AB-3004': 'sockets_blocked',
   'AB-3005': 'unsafe_directory',
+  'AB-3006': 'daemon_stalled',
   'AB-4001': 'bad_signature',
   'AB-4002': 'not_owner',
   'AB-4003': 'bad_token',
@@ -80,7 +83,8 @@ export class AgentBusError extends Error {
   readonly hint: string;
 
   constructor(code: ErrorCode, message: string, hint: string) {
-    super(message);
+    // Messages quote what was given, cut somewhere.
+    super(wellFormed(message));
     this.name = ERROR_CODES[code];
     this.code = code;
     this.hint = hint;

@@ -34,7 +34,11 @@ export function signEnvelope(envelope: Envelope, deviceId: string, key: KeyObjec
   const signature = signBytes(null, Buffer.from(`${header}.${payload}`), key).toString('base64url');
   const jws = JSON.stringify({ payload, protected: header, signature });
   if (Buffer.byteLength(jws) > LIMITS.envelopeBytes) {
-    throw new AgentBusError('AB-7003', 'the message is larger than 1 MiB', 'send a file path or a shorter text');
+    throw new AgentBusError(
+      'AB-7003',
+      'the message is larger than 1 MiB once it is signed',
+      'send at most 750 kB of text, an attachment of a task, or the path of a file',
+    );
   }
   return jws;
 }
@@ -65,7 +69,11 @@ function decode(part: string): string {
  */
 export function openJws(jws: string, publicKey: (deviceId: string) => KeyObject | null): OpenedJws {
   if (Buffer.byteLength(jws) > LIMITS.envelopeBytes) {
-    throw new AgentBusError('AB-7003', 'the message is larger than 1 MiB', 'send a file path or a shorter text');
+    throw new AgentBusError(
+      'AB-7003',
+      'the message is larger than 1 MiB once it is signed',
+      'send at most 750 kB of text, an attachment of a task, or the path of a file',
+    );
   }
   let parts: Record<string, string>;
   let header: Record<string, string>;

@@ -2,12 +2,13 @@ import { existsSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
 import { isAlive } from '../core/alive.ts';
 import { formatAddress, parseAddress, toSegment } from '../core/address.ts';
+import { AgentBusError } from '../core/errors.ts';
 import { LIMITS } from '../core/limits.ts';
 import { homePaths } from '../core/paths.ts';
 import { createTranscriptReader } from '../drain/transcript.ts';
 import { settle } from '../drain/settle.ts';
 import { addReceipt } from '../drain/offer.ts';
-import { loadDevice, type Device } from '../gateway/device.ts';
+import { ANEW, loadDevice, type Device } from '../gateway/device.ts';
 import { embeddedLink, type Link } from '../gateway/link.ts';
 import { createPump, type Pump } from '../gateway/pump.ts';
 import { findHarness } from '../harness/registry.ts';
@@ -55,6 +56,7 @@ const SWEEP = 30_000;
 const HOUR = 3_600_000;
 // A queued message that has to wait is looked at no more often than this.
 const RETRY_LEAST = 250;
+const RETRY_FAILED = 15_000;
 // What arrives together wakes once; and a session that starts may be about to take a prompt by itself.
 const WAKE_DELAY = 250;
 const WAKE_DELAY_AT_START = 2_000;
@@ -94,7 +96,14 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     timers.set(key, setTimeout(run, delay));
   }
 
-  const pump = createPump({
+  /** As `once`, in the place of an earlier call that still waits. */
+  function onceFromNow(key: string, delay: number, fn: () => void): void {
+    clearTimeout(timers.get(key));
+    timers.delete(key);
+    once(key, delay, fn);
+  }
+
+  const rounds = createPump({
     store,
     link,
     device,
@@ -106,16 +115,20 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     },
     log,
   });
-  /** One round, and another when the first queued message that has to wait is due. */
+  /** A round, and another when the first queued message that has to wait is due, or after a while where it failed itself. */
+  async function round(): Promise<void> {
+    let again = RETRY_FAILED;
+    try {
+      await rounds.run();
+      const due = Math.min(...store.queuedOutbox(200).map((row) => row.nextAt));
+      again = Math.max(RETRY_LEAST, due - now());
+    } finally {
+      if (Number.isFinite(again)) onceFromNow('retry', again, runPump);
+    }
+  }
+  const pump: Pump = { run: round };
   function runPump(): void {
-    pump
-      .run()
-      .catch((error: unknown) => log('pump failed', { error: String(error) }))
-      .finally(() => {
-        if (closed) return;
-        const due = Math.min(...store.queuedOutbox(200).map((row) => row.nextAt));
-        if (Number.isFinite(due)) once('retry', Math.max(RETRY_LEAST, due - now()), runPump);
-      });
+    pump.run().catch((error: unknown) => log('pump failed', { error: String(error) }));
   }
   const unwatch = link.watch(runPump);
 
@@ -237,13 +250,15 @@ export async function openBus(options: BusOptions): Promise<Bus> {
   function scheduleUpkeep(): void {
     if (closed) return;
     const next = Math.min(store.nextExpiry() ?? Infinity, store.nextTaskEnd() ?? Infinity);
-    const delay = Math.min(HOUR, Math.max(1_000, next - now() + 50));
-    clearTimeout(timers.get('upkeep'));
-    timers.delete('upkeep');
-    once('upkeep', delay, upkeep);
+    onceFromNow('upkeep', Math.min(HOUR, Math.max(1_000, next - now() + 50)), upkeep);
   }
 
-  for (const agent of store.agents()) await announce(agent.address);
+  try {
+    for (const agent of store.agents()) await announce(agent.address);
+  } catch (error) {
+    if (!(error instanceof AgentBusError) || error.code !== 'AB-4002') throw error;
+    throw new AgentBusError('AB-3002', `${paths.hubStore} is of another device key than ${paths.keys} holds`, ANEW);
+  }
 
   const bus: Bus = {
     ...context,

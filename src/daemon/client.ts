@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AgentBusError, errorFromJson } from '../core/errors.ts';
 import { daemonEnvironment } from '../core/handed.ts';
-import { controlSocket, homePaths } from '../core/paths.ts';
+import { controlSocket, homePaths, socketDir } from '../core/paths.ts';
 
 /** The only way from the commands and the MCP server to the daemon. */
 
@@ -23,7 +23,23 @@ function localToken(home: string): string {
   }
 }
 
-function unreachable(error: NodeJS.ErrnoException): AgentBusError {
+function mayEnter(directory: string): boolean {
+  try {
+    accessSync(directory, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function unreachable(home: string, error: NodeJS.ErrnoException): AgentBusError {
+  const sockets = socketDir(home);
+  if (error.code === 'EACCES' && !mayEnter(sockets))
+    return new AgentBusError(
+      'AB-3005',
+      `${sockets} is not open to you`,
+      'see to its owner and that of all in it (a command that ran under sudo makes it root’s), or set AGENTBUS_HOME to another place',
+    );
   if (error.code === 'EPERM' || error.code === 'EACCES') {
     return new AgentBusError(
       'AB-3004',
@@ -38,7 +54,24 @@ function unreachable(error: NodeJS.ErrnoException): AgentBusError {
   );
 }
 
-/** One call. Throws what the daemon refused as AgentBusError, AB-3001 or AB-3004 when it can't be reached. */
+/** Somebody holds the socket and says nothing: another daemon could not take its place, and asking again would ask twice. */
+function stalled(home: string): AgentBusError {
+  return new AgentBusError(
+    'AB-3006',
+    `the daemon${pidOf(home)} did not answer within ${CALL / 1000} s; what was asked may still be done`,
+    '`agentbus daemon logs` may show why; ending it with `kill -9` loses nothing, and the next call starts another',
+  );
+}
+
+function pidOf(home: string): string {
+  try {
+    return ` (pid ${(JSON.parse(readFileSync(homePaths(home).daemonInfo, 'utf8')) as { pid: number }).pid})`;
+  } catch {
+    return '';
+  }
+}
+
+/** One call. Throws what the daemon refused as AgentBusError; AB-3001, AB-3004 or AB-3006 when it can't be reached. */
 export function callDaemon<T>(home: string, path: string, body: unknown = {}): Promise<T> {
   const text = JSON.stringify(body);
   return new Promise((resolve, reject) => {
@@ -57,7 +90,7 @@ export function callDaemon<T>(home: string, path: string, body: unknown = {}): P
       (response) => {
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => chunks.push(chunk));
-        response.on('error', (error) => reject(unreachable(error)));
+        response.on('error', (error) => reject(unreachable(home, error)));
         response.on('end', () => {
           try {
             const answer = JSON.parse(Buffer.concat(chunks).toString('utf8')) as { error?: unknown };
@@ -73,8 +106,8 @@ export function callDaemon<T>(home: string, path: string, body: unknown = {}): P
         });
       },
     );
-    call.on('timeout', () => call.destroy(Object.assign(new Error('time-out'), { code: 'ETIMEDOUT' })));
-    call.on('error', (error) => reject(unreachable(error)));
+    call.on('timeout', () => call.destroy(stalled(home)));
+    call.on('error', (error) => reject(error instanceof AgentBusError ? error : unreachable(home, error)));
     call.end(text);
   });
 }
@@ -85,9 +118,48 @@ function daemonFile(): string {
   return [join(here, 'daemon.mjs'), join(here, '..', 'daemon.mjs')].find((file) => existsSync(file)) ?? join(here, 'daemon.mjs');
 }
 
-function spawnDaemon(home: string): void {
-  const env = daemonEnvironment(home);
-  spawn(process.execPath, [daemonFile()], { detached: true, stdio: 'ignore', cwd: '/', env }).unref();
+interface Start {
+  /** Why it ended; null while it runs, and where another one was quicker. */
+  failure(): AgentBusError | null;
+  /** It goes on by itself. */
+  leave(): void;
+}
+
+function spawnDaemon(home: string): Start {
+  const child = spawn(process.execPath, [daemonFile()], {
+    detached: true,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    cwd: '/',
+    env: daemonEnvironment(home),
+  });
+  let said = '';
+  let failure: AgentBusError | null = null;
+  function failed(why: string, hint = `\`agentbus daemon logs\` may show more; its home is ${home}`): void {
+    failure = new AgentBusError('AB-3003', `the daemon did not start: ${why}`, hint);
+  }
+  child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString('utf8')));
+  child.on('error', (error) => failed(error.message));
+  child.on('close', (code, signal) => {
+    if (code === 0) return;
+    const why = said.split('\n').map(errorFromLine).find(Boolean);
+    if (why) failed(why.message, why.hint);
+    else failed(`it ended with ${signal ?? code}`);
+  });
+  return {
+    failure: () => failure,
+    leave() {
+      child.stderr.destroy();
+      child.unref();
+    },
+  };
+}
+
+function errorFromLine(line: string): AgentBusError | null {
+  try {
+    return errorFromJson(JSON.parse(line));
+  } catch {
+    return null;
+  }
 }
 
 export interface Hello {
@@ -95,28 +167,31 @@ export interface Hello {
   pid: number;
 }
 
-/** Answers once a daemon answers, starting one if there is none. Throws AB-3003, AB-3004. */
+/** Answers once a daemon answers, starting one if there is none. Throws AB-3003, AB-3004, AB-3006. */
 export async function ensureDaemon(home: string): Promise<Hello> {
-  let spawned = false;
+  let start: Start | null = null;
   const until = Date.now() + START;
-  for (;;) {
-    try {
-      return await callDaemon<Hello>(home, '/hello');
-    } catch (error) {
-      if (!(error instanceof AgentBusError) || error.code !== 'AB-3001') throw error;
-      if (!spawned) {
-        spawned = true;
-        spawnDaemon(home);
+  try {
+    for (;;) {
+      try {
+        return await callDaemon<Hello>(home, '/hello');
+      } catch (error) {
+        if (!(error instanceof AgentBusError) || error.code !== 'AB-3001') throw error;
+        const failure = start?.failure() ?? null;
+        if (failure) throw failure;
+        start ??= spawnDaemon(home);
+        if (Date.now() > until) {
+          throw new AgentBusError(
+            'AB-3003',
+            `the daemon did not start within ${START / 1000} s`,
+            `\`agentbus daemon logs\` may show why; its home is ${home}`,
+          );
+        }
+        await new Promise((resolve) => setTimeout(resolve, 30));
       }
-      if (Date.now() > until) {
-        throw new AgentBusError(
-          'AB-3003',
-          `the daemon did not start within ${START / 1000} s`,
-          `\`agentbus daemon logs\` shows why; its home is ${home}`,
-        );
-      }
-      await new Promise((resolve) => setTimeout(resolve, 30));
     }
+  } finally {
+    start?.leave();
   }
 }
 

@@ -8,6 +8,6 @@ import { ownDirectory } from './private.ts';
  * lock ends with the process, whatever ends it.
  */
 export function takeLock(file: string): boolean {
-  ownDirectory(dirname(file));
+  ownDirectory(dirname(file), 'followed');
   return lockDatabase(file);
 }

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, watch } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, watch, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pino, destination } from 'pino';
+import { AgentBusError } from '../core/errors.ts';
 import { HANDED_VARIABLES, type HandedEnv } from '../core/handed.ts';
 import { agentbusHome, controlSocket, homePaths, hookSocket, relaySocket, socketDir, wakeSocket, type HomePaths } from '../core/paths.ts';
 import { record } from '../core/payload.ts';
@@ -86,14 +87,25 @@ async function openSockets(home: string, bus: Bus, log: Log, token: string, stop
   await listenControl(fresh(controlSocket(home)), { bus, token, started: Date.now(), stop });
 }
 
+/** By which files that were deleted are told from others in their place; empty when one is not there. */
+function numbersOf(files: readonly string[]): string {
+  try {
+    return files.map((file) => statSync(file).ino).join(' ');
+  } catch {
+    return '';
+  }
+}
+
 async function main(): Promise<void> {
   process.umask(0o077);
   const home = agentbusHome();
   const paths = homePaths(home);
-  ownDirectory(home);
+  ownDirectory(home, 'followed');
   const sockets = socketDir(home);
-  if (sockets !== paths.run) ownDirectory(dirname(sockets));
-  ownDirectory(sockets);
+  if (sockets !== paths.run) {
+    ownDirectory(dirname(sockets));
+    ownDirectory(sockets);
+  }
   if (!takeLock(paths.lock)) process.exit(0);
 
   const log = openLog(paths);
@@ -103,35 +115,53 @@ async function main(): Promise<void> {
   const bus = await openBus({ home, log });
 
   let stopping = false;
+  const place = [paths.store, controlSocket(home)];
+  // Until the sockets are there, whatever lies in their place is a dead one's.
+  let own: string | null = null;
+  const isOurs = (): boolean => own === null || numbersOf(place) === own;
   async function stop(why: string): Promise<void> {
     if (stopping) return;
     stopping = true;
     log('stopping', { why });
     setTimeout(() => process.exit(0), 3_000).unref();
-    for (const name of readdirSync(sockets)) if (name.endsWith('.sock')) rmSync(join(sockets, name), { force: true });
+    if (isOurs()) for (const name of readdirSync(sockets)) if (name.endsWith('.sock')) rmSync(join(sockets, name), { force: true });
     await bus.close().catch(() => {});
     process.exit(0);
   }
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => void stop(signal));
   await openSockets(home, bus, log, token, () => void stop('asked'));
+  own = numbersOf(place);
   const info = { pid: process.pid, version: VERSION, node: process.version, started: new Date().toISOString() };
   writePrivate(paths.daemonInfo, `${JSON.stringify(info)}\n`);
-  // A daemon whose home was deleted has nothing left to keep. The deletion may still be under way at the first event.
+  // A daemon whose home was deleted has nothing left to keep, and one whose sockets were swept away only keeps
+  // others from starting. The deletion may still be under way at the first event.
   let look: NodeJS.Timeout | null = null;
-  watch(paths.run, { persistent: false }, () => {
-    look ??= setTimeout(() => {
-      look = null;
-      if (!existsSync(paths.store)) void stop('home is gone');
-    }, 200);
-  }).on('error', () => {});
+  for (const directory of new Set([paths.run, sockets]))
+    watch(directory, { persistent: false }, () => {
+      look ??= setTimeout(() => {
+        look = null;
+        if (!isOurs()) void stop('home or sockets are gone');
+      }, 200);
+    }).on('error', () => {});
   log('started', { version: VERSION, node: process.version });
 }
 
 main().catch((error: unknown) => {
+  const { code, message } = error as NodeJS.ErrnoException;
+  const hint = ['EACCES', 'EPERM', 'EROFS'].includes(code!)
+    ? 'it has to be yours to write: see to its owner, or set AGENTBUS_HOME to another place'
+    : '`agentbus daemon logs` shows more';
+  const known = error instanceof AgentBusError ? error : new AgentBusError('AB-3003', message, hint);
+  try {
+    // To whoever started it and still waits.
+    writeSync(2, `${JSON.stringify(known)}\n`);
+  } catch {
+    // Nobody does.
+  }
   try {
     openLog(homePaths(agentbusHome()))('start failed', { error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
   } catch {
-    // Nowhere to say it; `agentbus daemon start` reports that nobody answers.
+    // Nowhere to keep it.
   }
   process.exit(1);
 });

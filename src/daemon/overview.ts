@@ -1,4 +1,5 @@
 import { resolveAddress } from '../core/address.ts';
+import { AgentBusError } from '../core/errors.ts';
 import type { Bus } from './bus.ts';
 import type { CallerIdentity } from './callers.ts';
 
@@ -7,7 +8,7 @@ export function pausedKey(address: string): string {
   return `paused ${address}`;
 }
 
-/** Pauses or resumes an agent: the caller's own, or the one that a person names. Throws AB-5001, AB-5002, AB-7002. */
+/** Pauses or resumes an agent: the caller's own, or the one that is named. Throws AB-5001, AB-5002, AB-7001, AB-7002. */
 export function setPaused(bus: Bus, who: CallerIdentity, typed: string | undefined, paused: boolean): { address: string; paused: boolean } {
   const address =
     typed === undefined
@@ -16,6 +17,10 @@ export function setPaused(bus: Bus, who: CallerIdentity, typed: string | undefin
           typed,
           bus.store.agents().map((agent) => agent.address),
         );
+  const agent = bus.store.agent(address);
+  if (!agent) throw new AgentBusError('AB-5001', `no agent called ${address}`, '`agentbus agents` lists who is known');
+  if (agent.kind === 'person')
+    throw new AgentBusError('AB-7001', 'a session is paused, not a person', 'name one; `agentbus agents` lists them');
   bus.store.mark(() => bus.store.setMeta(pausedKey(address), paused ? '1' : ''));
   if (!paused) bus.waker.consider(address);
   return { address, paused };

@@ -1,11 +1,17 @@
-import { chmodSync, lstatSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, renameSync, statSync, writeFileSync, type Stats } from 'node:fs';
 import { AgentBusError } from '../core/errors.ts';
 
-/** Makes a directory 0700 and refuses one that somebody else planted. Throws AB-3005. */
-export function ownDirectory(path: string): void {
+const isOwn = (stat: Stats): boolean => !process.getuid || stat.uid === process.getuid();
+
+/**
+ * Makes a directory 0700 and refuses one that somebody else planted. A home may lie behind a link of one's own;
+ * in a place where others write, none is followed. Throws AB-3005.
+ */
+export function ownDirectory(path: string, links: 'followed' | 'refused' = 'refused'): void {
   mkdirSync(path, { recursive: true, mode: 0o700 });
-  const stat = lstatSync(path);
-  if (!stat.isDirectory() || (process.getuid && stat.uid !== process.getuid())) {
+  const found = lstatSync(path);
+  const stat = links === 'followed' && found.isSymbolicLink() && isOwn(found) ? statSync(path) : found;
+  if (!stat.isDirectory() || !isOwn(stat)) {
     throw new AgentBusError('AB-3005', `${path} is not a directory of yours`, 'remove it, or choose another AGENTBUS_HOME');
   }
   if ((stat.mode & 0o077) !== 0) chmodSync(path, 0o700);

@@ -16,7 +16,7 @@ const ConnectSchema = v.object({
   session: v.pipe(v.string(), v.minLength(1), v.maxLength(128)),
   cwd: v.pipe(v.string(), v.startsWith('/')),
   name: v.optional(v.string()),
-  pid: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
+  pid: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1))),
 });
 const WhoSchema = v.object({ caller: CallerSchema });
 const UnreadSchema = v.object({

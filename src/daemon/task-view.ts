@@ -124,6 +124,6 @@ export function showTask(bus: Bus, who: CallerIdentity, id: string): TaskView {
     conversation: task.conversation,
     budget: budgetOf(bus, task),
     used: { tokens: task.tokens, usd: task.usd },
-    timeline: bus.store.taskEvents(id).map((event) => step(bus, task, event)),
+    timeline: bus.store.taskEvents(task.id).map((event) => step(bus, task, event)),
   };
 }

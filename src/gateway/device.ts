@@ -1,6 +1,7 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { AgentBusError } from '../core/errors.ts';
 import { isId, newId } from '../core/ids.ts';
 import { rawPublicKey } from '../core/jws.ts';
 
@@ -10,6 +11,9 @@ export interface Device {
   /** base64url of the 32 raw bytes */
   publicKey: string;
 }
+
+/** How to go on without the key: the hub's store knows this machine's addresses as that key's. */
+export const ANEW = 'put the key back; or move it and hub.db away, and AgentBus begins with a new one';
 
 interface Stored {
   id: string;
@@ -40,10 +44,16 @@ export function loadDevice(keys: string): Device {
   return read(file);
 }
 
+/** Throws AB-3002 for a file that holds none: another identity is nobody's wish. */
 function read(file: string): Device {
-  const stored = JSON.parse(readFileSync(file, 'utf8')) as Stored;
-  if (!isId(stored.id, 'dev')) throw new Error(`${file} holds no device key`);
+  const text = readFileSync(file, 'utf8');
   chmodSync(file, 0o600);
-  const key = createPrivateKey({ key: Buffer.from(stored.pkcs8, 'base64'), format: 'der', type: 'pkcs8' });
-  return { id: stored.id, key, publicKey: rawPublicKey(key) };
+  try {
+    const stored = JSON.parse(text) as Stored;
+    const key = createPrivateKey({ key: Buffer.from(stored.pkcs8, 'base64'), format: 'der', type: 'pkcs8' });
+    if (isId(stored.id, 'dev')) return { id: stored.id, key, publicKey: rawPublicKey(key) };
+  } catch {
+    // What it holds instead is not for a log.
+  }
+  throw new AgentBusError('AB-3002', `${file} holds no device key`, ANEW);
 }

@@ -28,9 +28,11 @@ export interface Pump {
 
 const BATCH = 200;
 
+const LONGEST = 600_000;
+
 /** Whole ms: 1 s, doubling up to 10 min, with up to a quarter of jitter. */
 export function backoff(attempts: number, random: number): number {
-  return Math.floor(Math.min(600_000, 1_000 * 2 ** Math.min(attempts, 20)) * (1 + random / 4));
+  return Math.floor(Math.min(LONGEST, 1_000 * 2 ** Math.min(attempts, 20)) * (1 + random / 4));
 }
 
 // Refusals that another try can't change; everything else is tried again.
@@ -89,7 +91,8 @@ export function createPump(context: PumpContext): Pump {
     const waiting = new Set<string>();
     for (const row of store.queuedOutbox(BATCH)) {
       if (waiting.has(row.recipient)) continue;
-      if (row.nextAt > now()) {
+      // A wait longer than there is was begun by a clock that has been set back since.
+      if (row.nextAt > now() && row.nextAt <= now() + LONGEST * 1.25) {
         waiting.add(row.recipient);
         continue;
       }

@@ -115,7 +115,7 @@ export function openSqliteHubStore(file: string): HubStore {
     open: db.prepare(
       "SELECT count(*) AS everyone, coalesce(sum(source = ?), 0) AS mine FROM messages WHERE recipient = ? AND state IN ('accepted', 'delivered') AND expires_at > ?",
     ),
-    recent: db.prepare('SELECT count(*) AS n FROM messages WHERE source = ? AND recipient = ? AND accepted_at > ?'),
+    recent: db.prepare('SELECT count(*) AS n FROM messages WHERE source = ? AND recipient = ? AND accepted_at > ? AND accepted_at <= ?'),
     queue: db.prepare('INSERT INTO deliveries (device, kind, body, message_id, conversation_seq, queued_at) VALUES (?, ?, ?, ?, ?, ?)'),
     deliveries: db.prepare('SELECT * FROM deliveries WHERE device = ? AND seq > ? ORDER BY seq LIMIT ?'),
     ack: db.prepare('DELETE FROM deliveries WHERE device = ? AND seq = ? RETURNING *'),
@@ -187,7 +187,7 @@ export function openSqliteHubStore(file: string): HubStore {
       const row = sql.open.get(source, recipient, now)!;
       return { all: Number(row['everyone']), fromSource: Number(row['mine']) };
     },
-    recentMessages: async (source, recipient, since) => Number(sql.recent.get(source, recipient, since)!['n']),
+    recentMessages: async (source, recipient, since, until) => Number(sql.recent.get(source, recipient, since, until)!['n']),
     deliveries: async (device, after, limit) => sql.deliveries.all(device, after, limit).map(toDelivery),
     addStep: async (step) => db.transaction(() => addStep(step)),
     ack: async (device, seqs, stepOf) =>

@@ -23,8 +23,8 @@ export interface HubStore {
   message(workspace: string, id: string): Promise<HubMessage | null>;
   /** Messages of a recipient that are neither seen nor closed nor expired, and how many of them one sender sent. */
   openMessages(recipient: string, source: string, now: number): Promise<{ all: number; fromSource: number }>;
-  /** Messages from source to recipient accepted since a time. */
-  recentMessages(source: string, recipient: string, since: number): Promise<number>;
+  /** Messages from source to recipient accepted after one time and not after another. */
+  recentMessages(source: string, recipient: string, since: number, until: number): Promise<number>;
   /** Adds a step once per receipt id; answers with the device that is told of it, null for none, false when it was there. */
   addStep(step: MessageStep): Promise<string | null | false>;
   deliveries(device: string, after: number, limit: number): Promise<Delivery[]>;

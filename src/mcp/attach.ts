@@ -4,6 +4,7 @@ import { AgentBusError } from '../core/errors.ts';
 import { LIMITS } from '../core/limits.ts';
 import { record, text } from '../core/payload.ts';
 import type { Attachment } from '../core/task-data.ts';
+import { cutUtf16 } from '../core/unicode.ts';
 import { items, type Args, type ToolContext } from './tool.ts';
 
 export const attachmentsSchema = {
@@ -18,9 +19,10 @@ function refused(what: string): AgentBusError {
 
 /** A regular file under the session's directory, links resolved: a tool must not read what its harness may not. */
 function readFile(path: string): { name: string; bytes: Buffer } {
-  const root = realpathSync(process.cwd());
+  let root: string;
   let real: string;
   try {
+    root = realpathSync(process.cwd());
     real = realpathSync(resolve(root, path));
   } catch {
     throw refused(`no file ${path.slice(0, 200)}`);
@@ -32,7 +34,11 @@ function readFile(path: string): { name: string; bytes: Buffer } {
   if (!isFile) throw refused(`${path.slice(0, 200)} is no file`);
   if (size > LIMITS.attachmentBytes)
     throw new AgentBusError('AB-7005', `${path.slice(0, 200)} has ${size} bytes`, `an attachment has at most ${LIMITS.attachmentBytes}`);
-  return { name: basename(path), bytes: readFileSync(real) };
+  try {
+    return { name: basename(path), bytes: readFileSync(real) };
+  } catch (error) {
+    throw refused(`${path.slice(0, 200)} can't be read (${(error as NodeJS.ErrnoException).code})`);
+  }
 }
 
 /** Hands the files of a call to the hub. Throws AB-7001, AB-7005. */
@@ -51,7 +57,7 @@ export async function attachAll({ ask, caller }: ToolContext, args: Args): Promi
   });
   const attached: Attachment[] = [];
   for (const { name, bytes } of files) {
-    attached.push(await ask<Attachment>('/attach', { caller: caller(), name: name.slice(0, 200), base64: bytes.toString('base64') }));
+    attached.push(await ask<Attachment>('/attach', { caller: caller(), name: cutUtf16(name, 200), base64: bytes.toString('base64') }));
   }
   return attached;
 }

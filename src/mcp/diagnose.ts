@@ -6,15 +6,15 @@ import { framePayload } from '../core/frame.ts';
 import { cutUtf16 } from '../core/unicode.ts';
 import { optional, READS, type Tool, type ToolContext } from './tool.ts';
 
-function traceText(trace: TraceView): string {
-  const steps = trace.steps.map(
-    (step) => `${step.at} ${step.state}${Object.keys(step.detail).length > 0 ? ` ${JSON.stringify(step.detail)}` : ''}`,
-  );
-  return [`${trace.id} from ${trace.from} to ${trace.to}: ${trace.state}`, ...steps].join('\n');
-}
-
 // The last steps say how it stands; a long task reports hundreds.
 const STEPS = 50;
+
+function traceText(trace: TraceView): string {
+  const steps = trace.steps
+    .slice(-STEPS)
+    .map((step) => `${step.at} ${step.state}${Object.keys(step.detail).length > 0 ? ` ${JSON.stringify(step.detail)}` : ''}`);
+  return [`${trace.id} from ${trace.from} to ${trace.to}: ${trace.state}`, ...steps].join('\n');
+}
 
 /** The timeline of a task: its steps with how far each message got. */
 function taskText(view: TaskView): string {

@@ -10,8 +10,27 @@ function leave(): never {
   process.exit(0);
 }
 
-process.stdin.on('end', leave);
-process.stdin.on('close', leave);
+// ms. Whoever closes our input may still read: calls under way are answered first.
+const LAST_ANSWERS = 800;
+let calls = 0;
+let ended = false;
+
+/** A call that the process stays for, for a moment, when its input ends meanwhile. */
+export function underWay<T>(call: Promise<T>): Promise<T> {
+  calls++;
+  return call.finally(() => {
+    if (--calls === 0 && ended) setImmediate(leave);
+  });
+}
+
+function end(): void {
+  ended = true;
+  if (calls === 0) leave();
+  setTimeout(leave, LAST_ANSWERS);
+}
+
+process.stdin.on('end', end);
+process.stdin.on('close', end);
 process.stdout.on('error', leave);
 process.stderr.on('error', () => {});
 process.on('uncaughtException', (error: NodeJS.ErrnoException) => {

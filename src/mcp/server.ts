@@ -1,10 +1,11 @@
-import './guard.ts';
+import { underWay } from './guard.ts';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { AgentBusError } from '../core/errors.ts';
 import { agentbusHome } from '../core/paths.ts';
 import { record, text } from '../core/payload.ts';
+import { wellFormed } from '../core/unicode.ts';
 import { VERSION } from '../core/version.ts';
 import { askDaemon } from '../daemon/client.ts';
 import type { Caller } from '../daemon/callers.ts';
@@ -28,10 +29,21 @@ function callerOf(harness: string | null, meta: unknown): Caller {
   );
 }
 
+// What the hints of the commands are to a model that has tools, and perhaps no shell that reaches the daemon.
+const TOOL_OF: Readonly<Record<string, string>> = {
+  agents: 'find_agent',
+  inbox: 'inbox',
+  send: 'send',
+  'task list': 'inbox',
+  'task show': 'diagnose',
+  trace: 'diagnose',
+};
+const COMMAND = new RegExp(`\`agentbus (${Object.keys(TOOL_OF).join('|')})(?: <id>)?\``, 'g');
+
 function failure(error: unknown): { content: { type: 'text'; text: string }[]; isError: true } {
   const known =
     error instanceof AgentBusError
-      ? `${error.code} ${error.message}. ${error.hint}`
+      ? `${error.code} ${error.message}. ${error.hint.replaceAll(COMMAND, (_, command: string) => `the ${TOOL_OF[command]} tool`)}`
       : `failed: ${error instanceof Error ? error.message : String(error)}`;
   return { content: [{ type: 'text', text: known }], isError: true };
 }
@@ -52,7 +64,7 @@ export async function serve(harness: string | null): Promise<void> {
         ask: <T>(path: string, body: unknown): Promise<T> => askDaemon<T>(home, path, body),
         caller: () => callerOf(harness, params._meta),
       };
-      return { content: [{ type: 'text', text: await tool.run(context, params.arguments ?? {}) }] };
+      return { content: [{ type: 'text', text: wellFormed(await underWay(tool.run(context, params.arguments ?? {}))) }] };
     } catch (error) {
       return failure(error);
     }

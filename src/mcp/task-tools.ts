@@ -1,7 +1,8 @@
+import { AgentBusError } from '../core/errors.ts';
 import type { TaskAnswer } from '../daemon/tasks.ts';
 import type { TaskView } from '../daemon/task-view.ts';
 import { attachAll, attachmentsSchema } from './attach.ts';
-import { messageId, need, number, oneOf, optional, WRITES, type Tool } from './tool.ts';
+import { items, messageId, need, number, oneOf, optional, WRITES, type Tool } from './tool.ts';
 
 const taskId = { type: 'string', description: 'The id of the task: that of its request' };
 
@@ -57,6 +58,8 @@ export const taskResult: Tool = {
         ? `Task ${asked.task.id} is canceled.`
         : `Asked for the end of task ${asked.task.id}, which is ${asked.task.state}. It will be seen: ${asked.seen}.`;
     }
+    if (outcome !== 'completed' && items(args['attachments']).length > 0)
+      throw new AgentBusError('AB-7001', 'attachments go with a result alone', 'leave them out, or end the task as completed');
     const attachments = await attachAll(context, args);
     const end = outcome === 'completed' ? { result, attachments } : { message: result };
     const answer = await ask<TaskAnswer>('/task/finish', { caller: who, id: messageId(), task, outcome, ...end });

@@ -1,4 +1,3 @@
-import { isId } from '../core/ids.ts';
 import { PRIORITIES } from '../core/envelope.ts';
 import { LIMITS } from '../core/limits.ts';
 import type { BlobPart } from '../daemon/attachments.ts';
@@ -119,15 +118,16 @@ const inbox: Tool = {
     const who = caller();
     const after = optional(args, 'cursor') ?? null;
     const offset = number(args['offset'], 0, LIMITS.attachmentBytes) ?? 0;
-    if (args['action'] === 'fetch_blob')
-      return blobText(await ask<BlobPart>('/blob/part', { caller: who, ref: need(args, 'ref'), offset }));
-    if (args['action'] !== 'read') {
+    const action = oneOf(args, 'action', ['list', 'read', 'fetch_blob']);
+    if (action === 'fetch_blob') return blobText(await ask<BlobPart>('/blob/part', { caller: who, ref: need(args, 'ref'), offset }));
+    if (action !== 'read') {
       for (let limit = number(args['limit'], 1, 100) ?? 20; ; limit = Math.ceil(limit / 2)) {
         const list = listText(await ask<InboxPage>('/inbox', { caller: who, after, limit }));
         if (limit === 1 || fits(list)) return list;
       }
     }
-    let ids = items(args['ids']).filter((id): id is string => isId(id, 'msg'));
+    // One that is none is refused: the oldest were not what was asked for.
+    let ids = items(args['ids']).map(String);
     if (ids.length === 0) ids = (await ask<InboxPage>('/inbox', { caller: who, after, limit: 20 })).entries.map((entry) => entry.id);
     if (ids.length === 0) return 'Nothing unread.';
     return readText(await ask<ReadAnswer>('/read', { caller: who, ids: ids.slice(0, 50), offset }));

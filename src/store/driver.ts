@@ -12,6 +12,7 @@ export interface Statement {
 }
 
 export interface Database {
+  file: string;
   prepare(sql: string): Statement;
   exec(sql: string): void;
   /** `fn` in one IMMEDIATE transaction; an exception rolls back. Nested calls join the outer one. */
@@ -33,22 +34,25 @@ interface RawDatabase {
 
 const require = createRequire(import.meta.url);
 
+function cannotOpen(file: string, error: unknown, hint: string): AgentBusError {
+  const reason = error instanceof Error ? error.message.split('\n', 1)[0] : String(error);
+  return new AgentBusError('AB-3002', `cannot open ${file}: ${reason}`, hint);
+}
+
+const UNREADABLE = 'check its disk, its owner and who else has it open; where it is moved away, AgentBus begins with an empty one';
+
 function openRaw(file: string): RawDatabase {
   try {
     const BetterSqlite = require('better-sqlite3') as new (path: string) => RawDatabase;
     return new BetterSqlite(file);
   } catch (error) {
+    if (String((error as { code?: unknown }).code).startsWith('SQLITE_')) throw cannotOpen(file, error, UNREADABLE);
     const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
     if (major > 22 || (major === 22 && minor >= 13)) {
       const { DatabaseSync } = require('node:sqlite') as { DatabaseSync: new (path: string) => RawDatabase };
       return new DatabaseSync(file);
     }
-    const reason = error instanceof Error ? error.message.split('\n', 1)[0] : String(error);
-    throw new AgentBusError(
-      'AB-3002',
-      `cannot open ${file}: ${reason}`,
-      'run `npm rebuild better-sqlite3` with the Node that runs AgentBus, or check the disk',
-    );
+    throw cannotOpen(file, error, 'run `npm rebuild better-sqlite3` with the Node that runs AgentBus, or check the disk');
   }
 }
 
@@ -65,7 +69,7 @@ export function lockDatabase(file: string): boolean {
       if (/locked|busy/i.test(String(error))) pause(10 + Math.random() * 40);
       else {
         raw.close();
-        throw error;
+        throw cannotOpen(file, error, UNREADABLE);
       }
     }
   }
@@ -90,8 +94,14 @@ const heldLocks: RawDatabase[] = [];
 export function openDatabase(file: string, busyTimeout: number): Database {
   const raw = openRaw(file);
   raw.exec(`PRAGMA busy_timeout = ${Math.round(busyTimeout)}`);
-  raw.exec('PRAGMA journal_mode = WAL');
-  raw.exec('PRAGMA foreign_keys = ON');
+  try {
+    raw.exec('PRAGMA journal_mode = WAL');
+    raw.exec('PRAGMA foreign_keys = ON');
+    raw.exec('SELECT count(*) FROM sqlite_schema');
+  } catch (error) {
+    raw.close();
+    throw cannotOpen(file, error, UNREADABLE);
+  }
   let depth = 0;
 
   function transaction<T>(fn: () => T): T {
@@ -115,6 +125,7 @@ export function openDatabase(file: string, busyTimeout: number): Database {
   }
 
   return {
+    file,
     prepare: (sql) => {
       const statement = raw.prepare(sql);
       return {
@@ -129,18 +140,24 @@ export function openDatabase(file: string, busyTimeout: number): Database {
   };
 }
 
-/** Brings a database to the last of `migrations` in one transaction; AB-3002 for one from a newer AgentBus. */
+/** Brings a database to the last of `migrations` in one transaction; AB-3002 for one that can't be, as one from a newer AgentBus. */
 export function migrate(db: Database, migrations: readonly string[]): void {
-  db.transaction(() => {
-    const version = Number(db.prepare('PRAGMA user_version').get()!['user_version']);
-    if (version > migrations.length) {
-      throw new AgentBusError(
-        'AB-3002',
-        `the store is of a newer AgentBus (schema ${version}, this one knows ${migrations.length})`,
-        'update AgentBus, or use another AGENTBUS_HOME',
-      );
-    }
-    for (const sql of migrations.slice(version)) db.exec(sql);
-    db.exec(`PRAGMA user_version = ${migrations.length}`);
-  });
+  try {
+    db.transaction(() => bringUp(db, migrations));
+  } catch (error) {
+    throw error instanceof AgentBusError ? error : cannotOpen(db.file, error, UNREADABLE);
+  }
+}
+
+function bringUp(db: Database, migrations: readonly string[]): void {
+  const version = Number(db.prepare('PRAGMA user_version').get()!['user_version']);
+  if (version > migrations.length) {
+    throw new AgentBusError(
+      'AB-3002',
+      `the store is of a newer AgentBus (schema ${version}, this one knows ${migrations.length})`,
+      'update AgentBus, or use another AGENTBUS_HOME',
+    );
+  }
+  for (const sql of migrations.slice(version)) db.exec(sql);
+  db.exec(`PRAGMA user_version = ${migrations.length}`);
 }

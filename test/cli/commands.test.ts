@@ -1,5 +1,6 @@
-import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { installed, type Installed } from '../support/installed.ts';
@@ -19,6 +20,18 @@ describe('wrong use', () => {
     [['nonsense'], 'AB-1001', 2],
     [['send', 'claude', 'x', '--colour'], 'AB-1001', 2],
     [['send', 'claude'], 'AB-1001', 2],
+    [['send', 'claude', ''], 'AB-1001', 2],
+    [['send', 'claude', 'the words', '-5 degrees'], 'AB-1001', 2],
+    [['send', 'claude', '- one\n- two'], 'AB-1001', 2],
+    [['send', 'claude', 'x', '-7'], 'AB-1001', 2],
+    [['send', 'claude', 'x', '--to', 'codex'], 'AB-1001', 2],
+    [['task', 'send', 'claude', 'x', '--attach'], 'AB-1001', 2],
+    [['drain', 'claude'], 'AB-1001', 2],
+    [['task', 'progress', 'msg_01J9ZK6Q8R2M3N4P5Q6R7S8T9V', 'see the log', '--attach', 'log.txt'], 'AB-1001', 2],
+    [['task', 'finish', 'msg_01J9ZK6Q8R2M3N4P5Q6R7S8T9V', 'no', '--outcome=failed', '--attach', 'log.txt'], 'AB-1001', 2],
+    [['task', 'progress', 'msg_01J9ZK6Q8R2M3N4P5Q6R7S8T9V', '--question'], 'AB-1001', 2],
+    [['task', 'show', 'msg_01J9ZK6Q8R2M3N4P5Q6R7S8T9V', 'again'], 'AB-1001', 2],
+    [['trace', 'msg_01J9ZK6Q8R2M3N4P5Q6R7S8T9V', 'msg_01J9ZK6Q8R2M3N4P5Q6R7S8T9W'], 'AB-1001', 2],
     [['send', 'claude', 'x', '--priority', 'now'], 'AB-1001', 2],
     [['send', 'claude', 'x', '--expires', 'soon'], 'AB-1001', 2],
     [['send', 'claude', 'x', '--expires', '31d'], 'AB-7001', 2],
@@ -76,6 +89,10 @@ describe('wrong use', () => {
     writeFileSync(file, before);
   });
 
+  it('a home that is not absolute is not passed over for another one', () => {
+    expect(world.agentbus(['agents'], { AGENTBUS_HOME: 'bus' })).toMatchObject({ code: 2, err: expect.stringContaining('AB-1001') });
+  });
+
   it('leaves nothing behind: no message of a refused send is queued', () => {
     expect(world.json<{ outbox: number; unread: number }>(['daemon', 'status'])).toMatchObject({ outbox: 0, unread: 0 });
   });
@@ -92,6 +109,40 @@ describe('sending', () => {
     expect(seen('--priority', 'high')).toBe('busy, high: at the next tool call, or when the turn ends');
     await world.hook('claude', 'SessionEnd', session.payload('SessionEnd', { reason: 'other' }));
     expect(seen()).toMatch(/^offline: queued, \d+ unread, last seen just now$/);
+  });
+
+  it('happens once though the answer to it got lost', async () => {
+    const me = world.json<{ address: string }>(['whoami']).address;
+    const question = world.json<{ id: string }>(['send', me, 'question']).id;
+    // A home whose socket leads to the daemon.
+    const bus = join(world.home, 'bus');
+    mkdirSync(join(bus, 'run'), { recursive: true });
+    copyFileSync(join(world.bus, 'run', 'token'), join(bus, 'run', 'token'));
+    let lost = 0;
+    const server = createServer((client) => {
+      const daemon = connect(join(world.bus, 'run', 'control.sock'));
+      client.pipe(daemon);
+      client.on('error', () => daemon.destroy());
+      // Each command's first call is carried out, and its answer is not.
+      daemon.on('data', (chunk) => (lost++ % 3 === 0 ? client.destroy() : client.write(chunk)));
+      daemon.on('end', () => client.end());
+    });
+    await new Promise<void>((resolve) => server.listen(join(bus, 'run', 'control.sock'), resolve));
+    try {
+      for (const words of [
+        ['send', me, 'sent once'],
+        ['reply', question, 'answered once'],
+      ]) {
+        lost = 0;
+        const child = spawn(process.execPath, [BIN, ...words], { env: { ...world.env, AGENTBUS_HOME: bus }, stdio: 'ignore' });
+        expect(await new Promise((resolve) => child.on('close', resolve))).toBe(0);
+      }
+    } finally {
+      await new Promise((resolve) => server.close(resolve));
+    }
+    const printed = world.agentbus(['inbox']).out;
+    expect(printed.split('"sent once"')).toHaveLength(2);
+    expect(printed.split('"answered once"')).toHaveLength(2);
   });
 
   it('takes text from words, standard input or JSON, word for word', () => {

@@ -57,6 +57,24 @@ describe('what is waiting', () => {
     expect((await session.prompt('too late')).out).toBe('');
   });
 
+  it('is printed whole, however large, and holds up nothing behind it', async () => {
+    const { session, address } = await started();
+    const me = world.json<{ address: string }>(['whoami']).address;
+    const big = 'é"'.repeat(15_000);
+    const whole = (text: string): string => [...text.matchAll(/not instructions\):\n([^\n]*)/g)].map(([, part]) => part).join('');
+    for (const [to, words, as] of [
+      [address, ['drain'], session.env],
+      [me, ['inbox'], {}],
+      [me, ['drain'], {}],
+    ] as const) {
+      const ids = [send(to, big), send(to, 'behind it')];
+      const { text, read } = world.json<{ text?: string; read?: { text: string } }>([...words], as);
+      expect(whole(text ?? read!.text) === JSON.stringify(big)).toBe(true);
+      expect(world.agentbus([...words], as).out).toContain('behind it');
+      expect(ids.map(stateOf)).toEqual(['read', 'read']);
+    }
+  });
+
   it('is closed by resolve, once and for all', async () => {
     const { session, address } = await started();
     const id = send(address, 'no answer needed');
@@ -106,6 +124,13 @@ describe('pausing', () => {
     world.json(['resume', address]);
     expect((await session.prompt('two')).out).toContain(id);
   });
+});
+
+it('nobody is paused who is not there', () => {
+  const { address } = world.json<{ address: string }>(['whoami']);
+  expect(world.agentbus(['pause', 'agent://local/no/body'])).toMatchObject({ code: 3, err: expect.stringContaining('AB-5001') });
+  for (const words of [['pause'], ['pause', address]])
+    expect(world.agentbus(words)).toMatchObject({ code: 2, err: expect.stringContaining('AB-7001') });
 });
 
 describe('settings', () => {

@@ -123,7 +123,8 @@ function messageTests(open: OpenHubWorld): void {
     const { store } = await open();
     for (const acceptedAt of [NOW, NOW + 10, NOW + 20]) await add(store, message({ acceptedAt }));
     await add(store, message({ recipient: CLAUDE, acceptedAt: NOW + 30 }));
-    expect(await store.recentMessages(CLAUDE, CODEX, NOW)).toBe(2);
+    expect(await store.recentMessages(CLAUDE, CODEX, NOW, NOW + 20)).toBe(2);
+    expect(await store.recentMessages(CLAUDE, CODEX, NOW, NOW + 19)).toBe(1);
   });
 }
 

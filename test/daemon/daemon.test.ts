@@ -1,5 +1,17 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -7,6 +19,7 @@ import { socketDir } from '../../src/core/paths.ts';
 import { installed, until, type Installed } from '../support/installed.ts';
 import { contextOf, fakeClaude } from '../support/sessions.ts';
 
+const BIN = new URL('../../bin/agentbus.mjs', import.meta.url).pathname;
 const DAEMON = new URL('../../dist/daemon.mjs', import.meta.url).pathname;
 
 function alive(pid: number): boolean {
@@ -60,6 +73,31 @@ describe('one daemon per home', () => {
     own.close();
   });
 
+  it('ends when its sockets are swept away, and the next one serves', async () => {
+    const own = installed({ name: 'w'.repeat(110) });
+    const { pid } = own.json<{ pid: number }>(['daemon', 'start']);
+    for (const name of readdirSync(socketDir(own.bus))) rmSync(join(socketDir(own.bus), name));
+    await until('it has ended', () => !alive(pid));
+    expect(own.json<{ pid: number }>(['daemon', 'start']).pid).not.toBe(pid);
+    own.close();
+    rmSync(socketDir(own.bus), { recursive: true, force: true });
+  });
+
+  it('leaves another one alone that has taken its place', async () => {
+    const own = installed();
+    const { pid } = own.json<{ pid: number }>(['daemon', 'start']);
+    rmSync(own.bus, { recursive: true, force: true });
+    const next = own.json<{ pid: number }>(['daemon', 'start']).pid;
+    await until('it has ended', () => !alive(pid));
+    // Moved, it goes on over there.
+    renameSync(own.bus, `${own.bus}.moved`);
+    const last = own.json<{ pid: number }>(['daemon', 'start']).pid;
+    process.kill(next, 'SIGTERM');
+    await until('the moved one has ended', () => !alive(next));
+    expect(own.json<{ pid: number }>(['daemon', 'status'])).toMatchObject({ pid: last });
+    own.close();
+  });
+
   it('keeps everything private: home 0700, sockets, token and keys 0600', () => {
     world.json(['daemon', 'start']);
     const mode = (path: string): number => statSync(join(world.bus, path)).mode & 0o777;
@@ -94,6 +132,89 @@ describe('one daemon per home', () => {
   });
 });
 
+describe('a home', () => {
+  it('may lie behind a link of one’s own', async () => {
+    const own = installed({
+      before({ bus }) {
+        mkdirSync(`${bus}.real`);
+        symlinkSync(`${bus}.real`, bus);
+      },
+    });
+    try {
+      expect(contextOf((await fakeClaude(own).start()).out)).toContain('AgentBus connected as');
+      expect(own.agentbus(['agents']).code).toBe(0);
+    } finally {
+      own.close();
+    }
+  });
+
+  it('is one home in every spelling, also where its sockets need a shorter place', () => {
+    const own = installed({ name: 'z'.repeat(110) });
+    try {
+      const { pid } = own.json<{ pid: number }>(['daemon', 'start']);
+      for (const spelling of [`${own.bus}/`, join(own.home, '.', '.agentbus'), `${own.home}//.agentbus`])
+        expect(own.json<{ pid: number }>(['daemon', 'start'], { AGENTBUS_HOME: spelling }).pid).toBe(pid);
+    } finally {
+      own.close();
+      rmSync(socketDir(own.bus), { recursive: true, force: true });
+    }
+  });
+
+  it('whose key is gone says how to go on, and goes on so', () => {
+    const own = installed();
+    try {
+      const me = own.json<{ address: string }>(['whoami']).address;
+      own.json(['send', me, 'before']);
+      own.agentbus(['daemon', 'stop']);
+      rmSync(join(own.bus, 'keys', 'device.json'));
+      expect(own.agentbus(['agents']).err).toMatch(
+        /hub\.db is of another device key .*\n {2}put the key back; or move it and hub\.db away/,
+      );
+      for (const name of readdirSync(own.bus)) if (name.startsWith('hub.db')) rmSync(join(own.bus, name));
+      own.json(['send', me, 'after']);
+      expect(own.agentbus(['inbox']).out).toMatch(/"before"[^]*"after"/);
+    } finally {
+      own.close();
+    }
+  });
+
+  it.each<[string, RegExp, (bus: string) => void]>([
+    ['a store that is none', /agentbus\.db: file is not a database/, (bus) => writeFileSync(join(bus, 'agentbus.db'), 'x'.repeat(9_000))],
+    ['a hub’s store that is none', /hub\.db: file is not a database/, (bus) => writeFileSync(join(bus, 'hub.db'), 'x'.repeat(9_000))],
+    ['a store that is a directory', /cannot open \S+agentbus\.db/, (bus) => mkdirSync(join(bus, 'agentbus.db'))],
+    ['a lock that is none', /daemon\.lock: file is not a database/, (bus) => writeFileSync(join(bus, 'run', 'daemon.lock'), '12345\n')],
+    [
+      'a key that is none',
+      /device\.json holds no device key/,
+      (bus) => {
+        mkdirSync(join(bus, 'keys'));
+        writeFileSync(join(bus, 'keys', 'device.json'), '');
+      },
+    ],
+    [
+      'a file in its place',
+      /EEXIST|ENOTDIR/,
+      (bus) => {
+        rmSync(bus, { recursive: true });
+        writeFileSync(bus, '');
+      },
+    ],
+  ])('with %s: a command says so', (_what, reason, spoil) => {
+    const base = realpathSync(mkdtempSync(join(tmpdir(), 'ab-')));
+    const bus = join(base, 'bus');
+    mkdirSync(join(bus, 'run'), { recursive: true });
+    spoil(bus);
+    const ran = spawnSync(process.execPath, [BIN, 'agents'], {
+      env: { HOME: base, AGENTBUS_HOME: bus, PATH: '/usr/bin:/bin', AGENTBUS_NO_AUTO_JOIN: '1' },
+      encoding: 'utf8',
+    });
+    rmSync(base, { recursive: true });
+    expect(ran).toMatchObject({ status: 1, stdout: '' });
+    expect(ran.stderr).toMatch(/^agentbus: AB-3003 the daemon did not start: [^\n]+\n {2}[^\n]+\n$/);
+    expect(ran.stderr).toMatch(reason);
+  });
+});
+
 describe('the local surface', () => {
   it('wants the token', () => {
     world.json(['daemon', 'start']);
@@ -125,6 +246,19 @@ describe('a stopped daemon (SIGSTOP)', () => {
 });
 
 describe('a locked store', () => {
+  it('of the hub makes a message wait, which goes out by itself once it is free', async () => {
+    const me = world.json<{ address: string }>(['whoami']).address;
+    const { createRequire } = await import('node:module');
+    const Database = createRequire(import.meta.url)('better-sqlite3') as new (file: string) => { exec(sql: string): void; close(): void };
+    const holder = new Database(join(world.bus, 'hub.db'));
+    holder.exec('BEGIN EXCLUSIVE');
+    const { id, state } = world.json<{ id: string; state: string }>(['send', me, 'once it is free']);
+    expect(state).toBe('queued');
+    holder.exec('ROLLBACK');
+    holder.close();
+    await until('it is delivered', () => world.json<{ state: string }>(['trace', id]).state === 'delivered');
+  });
+
   it('makes hooks silent, and loses nothing', async () => {
     const session = fakeClaude(world);
     const address = /agent:\/\/\S+[a-z0-9]/.exec(contextOf((await session.start()).out))![0];

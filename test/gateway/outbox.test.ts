@@ -52,6 +52,21 @@ test('a dead link is tried at most once per wait, not at every call', async () =
   expect(calls).toBe(2);
 });
 
+test('a wait that a clock from the future began is over once the clock is right', async () => {
+  const { world, sender, recipient } = await twoMachines();
+  const { submit } = sender.link;
+  const id = sender.queue();
+  const { now } = world.clock;
+  world.clock.now += 5 * 3_600_000;
+  sender.link.submit = offline;
+  await sender.pump.run();
+  world.clock.now = now;
+  sender.link.submit = submit;
+  await sender.pump.run();
+  await recipient.pump.run();
+  expect(inboxIds(recipient)).toEqual([id]);
+});
+
 test('an answer that got lost is asked for again, and the message still goes out once', async () => {
   const { world, sender, recipient } = await twoMachines();
   const { submit } = sender.link;

@@ -85,6 +85,14 @@ test('one pair may talk thirty times a minute; repeats of a known message do not
   await world.send(keys);
 });
 
+test('a clock that was set back does not make old talk new', async () => {
+  const world = hubWorld();
+  const keys = await world.machine(CLAUDE, CODEX);
+  for (let n = 0; n < LIMITS.pairPerMinute; n++) await world.send(keys);
+  world.clock.now -= 24 * 3_600_000;
+  await world.send(keys);
+});
+
 test.each([
   ['the inbox is full', { all: LIMITS.inboxPerAgent, fromSource: 0 }, 'AB-5007'],
   ['the sender’s share of it is full', { all: LIMITS.inboxPerSender, fromSource: LIMITS.inboxPerSender }, 'AB-5007'],

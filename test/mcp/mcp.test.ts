@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { wellFormed } from '../../src/core/unicode.ts';
 import { installed, until, type Installed } from '../support/installed.ts';
 import { mcpClient, type McpClient } from '../support/mcp-client.ts';
 import { contextOf, fakeClaude, type FakeClaude } from '../support/sessions.ts';
@@ -76,6 +77,42 @@ describe('the tools', () => {
     expect((await client.tool('reply', { message_id: 'msg_nonsense', text: 'x' })).text).toContain('AB-5003');
   });
 
+  it('refuse what they can’t take as it was meant, and touch nothing', async () => {
+    const { id } = world.json<{ id: string }>(['send', address, 'not to be read by accident']);
+    const client = connect();
+    for (const [args, why] of [
+      [{ action: 'read', ids: ['msg_nonsense'] }, 'AB-5003'],
+      [{ action: 'read', ids: [id, 7] }, 'AB-5003'],
+      [{ action: 'reed', ids: [id] }, 'AB-7001 action'],
+      [{ action: 'list', cursor: id }, 'AB-7001 cursor'],
+    ] as const) {
+      const { text, isError } = await client.tool('inbox', args);
+      expect(text).toContain(why);
+      expect(isError).toBe(true);
+    }
+    await client.tool('inbox');
+    expect(world.json(['pending'], session.env)).toMatchObject({ unread: 1 });
+    expect((await client.tool('inbox', { action: 'READ', ids: id })).text).toContain('by accident');
+    await client.tool('inbox');
+  });
+
+  it('say what to do next by tools, not by commands, and in whole characters', async () => {
+    const client = connect();
+    const emoji = `${'a'.repeat(39)}😀`;
+    for (const [name, args, next] of [
+      ['reply', { message_id: emoji, text: 'x' }, 'the inbox tool'],
+      ['send', { to: 'nobody', text: 'x' }, 'the find_agent tool'],
+      ['task_result', { task_id: emoji, result: 'x' }, 'the inbox tool'],
+      ['diagnose', { id: emoji }, 'the send tool'],
+    ] as const) {
+      const { text, isError } = await client.tool(name, args);
+      expect(isError).toBe(true);
+      expect(text).toContain(next);
+      expect(text).not.toContain('`agentbus');
+      expect(wellFormed(text)).toBe(text);
+    }
+  });
+
   it('give one message that is too large in parts, and never more than a result may hold', async () => {
     const client = connect();
     const big = 'ü'.repeat(30_000);
@@ -90,6 +127,14 @@ describe('the tools', () => {
       offset = Number(next[1]);
     }
     expect(text === JSON.stringify(big)).toBe(true);
+    // Offsets that nobody was given: inside a character, and behind the end.
+    const odd = await client.tool('inbox', { action: 'read', ids: [id], offset: 2 });
+    expect(odd.text).toContain('bytes 1 to');
+    expect(odd.text).not.toContain('\uFFFD');
+    expect(await client.tool('inbox', { action: 'read', ids: [id], offset: 1e6 })).toMatchObject({
+      isError: true,
+      text: expect.stringContaining('AB-7001 offset'),
+    });
     await session.prompt('clear');
   });
 });
@@ -133,8 +178,11 @@ describe('the process', () => {
   it('ends with its client: at the end of stdin, and when the client is killed behind a wrapper', async () => {
     const client = connect();
     await client.tool('find_agent');
+    // What was asked before is answered still.
+    const last = client.call('tools/call', { name: 'find_agent', arguments: {} });
     client.child.stdin!.end();
     expect(await client.exited).toBe(0);
+    expect(JSON.stringify(await last)).toContain(address);
 
     const wrapper = spawn('/bin/sh', ['-c', `'${world.bus}/bin/agentbus-mcp' claude & echo $!; sleep 60 <&0 & wait`], {
       env: world.env,

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { LIMITS } from '../../src/core/limits.ts';
@@ -10,6 +11,7 @@ import { mcpClient, type McpClient } from '../support/mcp-client.ts';
 import { program, type Program } from '../support/programs.ts';
 import { contextOf, fakeClaude, type FakeClaude } from '../support/sessions.ts';
 
+const BIN = new URL('../../bin/agentbus.mjs', import.meta.url).pathname;
 let world: Installed;
 let agent: FakeClaude;
 let agentAddress: string;
@@ -99,6 +101,9 @@ it('any message of a task names it', async () => {
   await works.tool('task_progress', { task_id: id, question: 'which?' });
   await boss.call('/task/answer', { task: id, answer: 'this' });
   const answer = messageIn(id, 'answer');
+  const { timeline } = world.json<{ timeline: { what: string }[] }>(['task', 'show', answer], agent.env);
+  expect(timeline.map(({ what }) => what)).toEqual(['requested', 'accepted', 'question', 'answer']);
+  expect((await works.tool('diagnose', { id: answer })).text).toContain(' question: input-required');
   expect(await prompt()).toContain(`{"task":"${id}","answer":"this"}`);
   expect((await works.tool('task_result', { task_id: answer, result: 'done' })).text).toContain(`Task ${id} is completed.`);
 });
@@ -156,6 +161,42 @@ describe('attachments', () => {
       }
       expect(got).toBe(text);
     }
+  });
+
+  it('are regular files, and what was fetched is whole or not there', async () => {
+    const file = (name: string): string => join(world.project, name);
+    spawnSync('mkfifo', [file('pipe')]);
+    mkdirSync(file('directory'));
+    writeFileSync(file('empty'), '');
+    for (const name of ['pipe', 'directory', 'not-there', '/dev/zero'])
+      expect(world.agentbus(['task', 'send', agentAddress, 'x', '--attach', name]).err).toMatch(/^agentbus: AB-1001 can't attach/);
+    const id = world.json<{ id: string }>(['task', 'send', agentAddress, 'x', '--attach', 'empty']).id;
+    const [empty] = world.json<{ timeline: { attachments: { ref: string; size: number }[] }[] }>(['task', 'show', id]).timeline[0]!
+      .attachments;
+    expect(world.json(['task', 'fetch', empty!.ref], agent.env)).toEqual({ size: 0, base64: '' });
+    const fetched = (to: string): string => world.agentbus(['task', 'fetch', empty!.ref, '--output', to], agent.env).err;
+    expect(fetched('fetched')).toBe('');
+    expect(fetched('fetched')).toContain('EEXIST');
+    expect(fetched('not-there/x')).toContain('ENOENT');
+  });
+
+  it('and notes come from standard input too, and go with a result alone', async () => {
+    const id = await give();
+    const ran = spawnSync(process.execPath, [BIN, 'task', 'progress', id, '--stdin'], {
+      env: { ...world.env, ...agent.env },
+      input: 'half of it\n',
+      encoding: 'utf8',
+    });
+    expect(ran.stderr).toBe('');
+    expect(world.json<{ timeline: { text: string }[] }>(['task', 'show', id]).timeline.at(-1)!.text).toBe('half of it');
+    const refused = await works.tool('task_result', {
+      task_id: id,
+      result: 'no',
+      outcome: 'failed',
+      attachments: [{ name: 'x', text: 'y' }],
+    });
+    expect(refused.text).toContain('AB-7001 attachments go with a result alone');
+    expect(stateOf(id)).toBe('working');
   });
 
   it('go where a person asks for them, but text behind -- is text', async () => {
