@@ -21,10 +21,18 @@ export function ask<T>(path: string, body: unknown = {}): Promise<T> {
   return askDaemon<T>(agentbusHome(), path, body);
 }
 
-/** Text of others without what a terminal obeys: control characters stand as \\uXXXX. */
+/** Text of others without what a terminal obeys: control characters and those that turn the direction stand as \\uXXXX. */
 export function visible(text: string): string {
-  // oxlint-disable-next-line no-control-regex
-  return text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return text.replaceAll(
+    // oxlint-disable-next-line no-control-regex
+    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/** The text on one line: a line break in a directory's name must not look like the next row. */
+export function oneLine(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim();
 }
 
 /** Prints the value as JSON, or what `human` makes of it. */
@@ -36,7 +44,7 @@ export function print<T>(json: boolean, value: T, human: (value: T) => string): 
 /** One line and a hint on stderr; with --json the same as JSON on stdout. */
 export function printError(error: AgentBusError, json: boolean): void {
   if (json) process.stdout.write(`${JSON.stringify({ error: error.toJSON() satisfies ErrorJson })}\n`);
-  else process.stderr.write(`agentbus: ${error.code} ${error.message}\n${error.hint ? `  ${error.hint}\n` : ''}`);
+  else process.stderr.write(visible(`agentbus: ${error.code} ${error.message}\n${error.hint ? `  ${error.hint}\n` : ''}`));
 }
 
 export function usageError(message: string, hint: string): AgentBusError {
@@ -52,8 +60,9 @@ export function parseDuration(text: string): number {
   return Number(match[1]) * UNITS[match[2]!]!;
 }
 
-/** Rows as a table with a header, columns padded to their widest cell. */
-export function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
+/** Rows as a table with a header, a line each, columns padded to their widest cell. */
+export function table(header: readonly string[], cells: readonly (readonly string[])[]): string {
+  const rows = cells.map((row) => row.map(oneLine));
   const widths = header.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]!.length)));
   const line = (row: readonly string[]): string =>
     row

@@ -1,10 +1,11 @@
 import { isOver } from '../core/task.ts';
+import { cutUtf16 } from '../core/unicode.ts';
 import type { TaskSummary, TaskView, TimelineStep } from '../daemon/task-view.ts';
-import { table } from './context.ts';
+import { oneLine, table } from './context.ts';
 
-function oneLine(text: string, longest: number): string {
-  const line = text.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim();
-  return line.length > longest ? `${line.slice(0, longest - 1)}…` : line;
+function short(text: string, longest: number): string {
+  const line = oneLine(text);
+  return line.length > longest ? `${cutUtf16(line, longest - 1)}…` : line;
 }
 
 export function describeTasks(tasks: readonly TaskSummary[], all: boolean): string {
@@ -14,7 +15,7 @@ export function describeTasks(tasks: readonly TaskSummary[], all: boolean): stri
     task.cancelRequested && !isOver(task) ? `${task.state}, cancel asked` : task.state,
     task.from,
     task.to,
-    oneLine(task.last || task.instructions, 50),
+    short(task.last || task.instructions, 50),
   ]);
   return table(['TASK', 'STATE', 'FROM', 'TO', 'LAST'], rows);
 }
@@ -45,7 +46,7 @@ export function describeTask(task: TaskView): string {
     usd === undefined ? '' : `${task.used.usd.toFixed(2)} of ${usd} USD`,
   ];
   const lines = [
-    `${task.id} ${task.state}${task.reason === null ? '' : `: ${oneLine(task.reason, 200)}`}`,
+    `${task.id} ${task.state}${task.reason === null ? '' : `: ${short(task.reason, 200)}`}`,
     `from ${task.from} to ${task.to}, expires ${task.expires}`,
     ...(task.cancelRequested ? ['its sender asked to call it off'] : []),
     ...budget.filter((part) => part !== '').map((part) => `used ${part}`),
@@ -57,11 +58,11 @@ export function describeTask(task: TaskView): string {
         step.late ? `${step.what} (late)` : step.what,
         step.state,
         reached(step),
-        oneLine(step.text, 100),
+        short(step.text, 100),
       ]),
     ),
     ...task.timeline.flatMap((step) =>
-      step.attachments.map(({ name, size, ref }) => `${oneLine(name, 60)}, ${size} bytes: agentbus task fetch ${ref}`),
+      step.attachments.map(({ name, size, ref }) => `${short(name, 60)}, ${size} bytes: agentbus task fetch ${ref}`),
     ),
   ];
   return lines.join('\n');

@@ -27,7 +27,7 @@ export interface LauncherOptions {
  */
 export function renderHookLauncher(options: LauncherOptions): string {
   const fast = options.nc
-    ? `if [ "$2" != SessionStart ]; then
+    ? `if [ "$2" != SessionStart ] && [ ! -t 0 ]; then
   s=${shellQuote(options.sockets)}/"$1".sock
   if [ -S "$s" ] && [ -O "$s" ]; then ${shellQuote(options.nc)} -w 2 -U "$s" && exit 0; fi
 fi

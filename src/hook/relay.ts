@@ -31,26 +31,30 @@ function finish(output?: Buffer): void {
   process.stdout.write(output, () => process.exit(0));
 }
 
-/** At most one start in 30 s: a daemon that can't start must not cost every hook a process. */
-function mayStart(): boolean {
+/**
+ * Starts a daemon, at most once in 30 s: one that can't start must not cost every hook a process. Returns how long
+ * one may still take to answer, in ms; `failed` is called when it ends instead.
+ */
+function startDaemon(failed: () => void): number {
   const stamp = join(paths.run, 'last-start');
   try {
     mkdirSync(paths.run, { recursive: true, mode: 0o700 });
-    if (existsSync(stamp) && Math.abs(Date.now() - statSync(stamp).mtimeMs) < TIMES.spawnAgain) return false;
+    const age = existsSync(stamp) ? Math.abs(Date.now() - statSync(stamp).mtimeMs) : Infinity;
+    if (age < TIMES.spawnAgain) return TIMES.daemonStart - age;
     closeSync(openSync(stamp, 'a', 0o600));
     utimesSync(stamp, new Date(), new Date());
-    return true;
   } catch {
-    return false;
+    return 0;
   }
-}
-
-function startDaemon(): void {
   const env = daemonEnvironment(home);
   // Loaded only here, and at once: by the next tick this process may have ended.
   const { spawn } = process.getBuiltinModule('node:child_process');
   // A child that holds the hook's stdout makes Codex wait out its timeout and Claude block the tool.
-  spawn(process.execPath, [join(__dirname, 'daemon.mjs')], { detached: true, stdio: 'ignore', cwd: '/', env }).unref();
+  const daemon = spawn(process.execPath, [join(__dirname, 'daemon.mjs')], { detached: true, stdio: 'ignore', cwd: '/', env });
+  // With 0 ends the one that found another at work.
+  daemon.once('exit', (code) => code !== 0 && failed());
+  daemon.unref();
+  return TIMES.daemonStart;
 }
 
 function header(): string {
@@ -59,20 +63,20 @@ function header(): string {
   return JSON.stringify({ agentbus: 1, harness, event, env });
 }
 
-/** Connects, starting the daemon when nobody answers; the events that can show something wait for it. */
+/** Connects, starting the daemon when nobody answers; the events that can show something wait for it while one may come. */
 function reach(onSocket: (socket: Socket) => void): void {
   const waits = event === 'SessionStart' || event === 'UserPromptSubmit';
-  const until = Date.now() + TIMES.daemonStart;
-  let started = false;
+  let connected = false;
+  let until: number | null = null;
   const attempt = (): void => {
     const socket = connect(relaySocket(home));
-    socket.once('connect', () => onSocket(socket));
+    socket.once('connect', () => {
+      connected = true;
+      onSocket(socket);
+    });
     socket.once('error', () => {
-      if (!started) {
-        started = true;
-        if (mayStart()) startDaemon();
-      }
-      if (!waits || Date.now() > until) finish();
+      until ??= Date.now() + startDaemon(() => connected || finish());
+      if (!waits || Date.now() >= until) finish();
       else setTimeout(attempt, TIMES.retry);
     });
   };

@@ -206,3 +206,16 @@ describe('the demo', () => {
     expect(demo.reply.state).toBe('presented');
   });
 });
+
+it('agents has one line for each, whatever a directory is called, and obeys none of it', async () => {
+  const odd = join(world.project, 'a\nagent://local/shop/fake  Claude Code\u202egpj\u001b[2J');
+  mkdirSync(join(odd, '.git'), { recursive: true });
+  const session = fakeClaude(world);
+  await world.hook('claude', 'SessionStart', { ...session.payload('SessionStart', { source: 'startup' }), cwd: odd }, { env: session.env });
+  const lines = world.agentbus(['agents']).out.trimEnd().split('\n');
+  const { agents } = world.json<{ agents: { address: string; cwd: string | null }[] }>(['agents']);
+  expect(agents.map(({ cwd }) => cwd)).toContain(odd);
+  expect(lines.slice(1).map((line) => line.split(' ')[0])).toEqual(agents.map((agent) => agent.address));
+  // oxlint-disable-next-line no-control-regex
+  expect(lines.join('')).not.toMatch(/[\u001b\u202e]/);
+});

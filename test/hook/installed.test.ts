@@ -1,4 +1,5 @@
-import { existsSync, rmSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { installed, until, writtenCommands, type Installed, type Ran } from '../support/installed.ts';
 import { contextOf, fakeClaude } from '../support/sessions.ts';
@@ -151,6 +152,20 @@ describe('the launcher', () => {
       env: { ...session.env, ...bare },
     });
     expect(contextOf(ran.out)).toContain('AgentBus connected as');
+  });
+
+  it('asks nobody when a person runs it in a terminal, who will type no payload', async () => {
+    await fakeClaude(world).start();
+    const launcher = `${world.bus}/bin/agentbus-hook`;
+    const [called, nc] = [`${world.home}/called`, `${world.home}/nc`];
+    writeFileSync(nc, `#!/bin/sh\n: >'${called}'\n`, { mode: 0o755 });
+    const own = launcher.replace('agentbus-hook', 'own');
+    writeFileSync(own, readFileSync(launcher, 'utf8').replace(/'[^']*' -w 2 -U/, `'${nc}' -w 2 -U`), { mode: 0o755 });
+    const ran = spawnSync('script', ['-qec', `${own} claude Stop`, '/dev/null'], { env: world.env, encoding: 'utf8' });
+    expect(ran).toMatchObject({ status: 0, stdout: '' });
+    expect(existsSync(called)).toBe(false);
+    spawnSync(own, ['claude', 'Stop'], { env: world.env, input: '{}' });
+    expect(existsSync(called)).toBe(true);
   });
 
   it('is silent when it is gone', async () => {
