@@ -17,7 +17,11 @@ function checkWords(name: string, command: AnyCommand, words: readonly string[])
     const word = words[at]!;
     if (word === '--') return;
     if (!word.startsWith('-') || word === '-') {
-      if (--room < 0) throw usageError(`one word too many: ${JSON.stringify(word.slice(0, 40))}`, hint);
+      if (--room < 0)
+        throw usageError(
+          `one word too many: ${JSON.stringify(word.slice(0, 40))}`,
+          'harness' in args ? `--harness ${word.slice(0, 40)} names a CLI` : hint,
+        );
       continue;
     }
     const option = /^--?([A-Za-z][A-Za-z0-9-]*)(?:=|$)/.exec(word)?.[1];
@@ -59,15 +63,13 @@ main(words).catch((error: unknown) => {
   const known =
     error instanceof AgentBusError
       ? error
-      : (error as NodeJS.ErrnoException).syscall === 'uv_cwd'
-        ? usageError('the working directory is gone', '`cd` to one that is there')
-        : error instanceof Error && error.name === 'CLIError'
-          ? usageError(error.message, `\`agentbus ${words[0]} --help\` lists what it takes`)
-          : new AgentBusError(
-              'AB-3002',
-              error instanceof Error ? error.message : String(error),
-              'this is a fault of AgentBus: please report it with the command that you ran',
-            );
+      : error instanceof Error && error.name === 'CLIError'
+        ? usageError(error.message, `\`agentbus ${words[0]} --help\` lists what it takes`)
+        : new AgentBusError(
+            'AB-3002',
+            error instanceof Error ? error.message : String(error),
+            'this is a fault of AgentBus: please report it with the command that you ran',
+          );
   printError(known, words.includes('--json'));
   process.exitCode = known.exitCode || EXIT.failed;
 });

@@ -1,5 +1,5 @@
 import { homedir, tmpdir } from 'node:os';
-import { isAbsolute, join, resolve } from 'node:path';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
 
 export interface HomePaths {
   /** AGENTBUS_HOME, mode 0700. */
@@ -27,9 +27,9 @@ type Env = Readonly<Record<string, string | undefined>>;
 /** Where AgentBus keeps its state: AGENTBUS_HOME, else `~/.agentbus`. */
 export function agentbusHome(env: Env = process.env): string {
   const set = env['AGENTBUS_HOME'];
-  // In one spelling: the name of a socket directory may be a hash of it.
+  // One spelling: the name of the sockets' directory may be a hash of it.
   if (set !== undefined && isAbsolute(set)) return resolve(set);
-  return join(env['HOME'] || homedir(), '.agentbus');
+  return resolve(env['HOME'] || homedir(), '.agentbus');
 }
 
 export function homePaths(home: string): HomePaths {
@@ -75,6 +75,12 @@ export function socketDir(home: string, uid: number = process.getuid?.() ?? 0, p
   const inside = join(home, 'run');
   if (Buffer.byteLength(join(inside, LONGEST_SOCKET_NAME)) <= socketPathLimit(platform)) return inside;
   return join(platform === 'linux' ? '/tmp' : tmpdir(), `agentbus-${uid}`, shortHash(home));
+}
+
+/** The directory of the sockets that others could have made first and would then listen at; null where it lies in the home. */
+export function exposedPlace(home: string): string | null {
+  const sockets = socketDir(home);
+  return sockets === join(home, 'run') ? null : dirname(sockets);
 }
 
 /** Hook socket of one harness: takes a hook payload, gives hook JSON. */

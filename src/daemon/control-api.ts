@@ -50,7 +50,7 @@ async function handle(options: ControlOptions, request: IncomingMessage, respons
       throw new AgentBusError(
         'AB-7001',
         `no such call: ${request.method} ${String(request.url).slice(0, 80)}`,
-        'docs/protocol.md lists the calls',
+        'docs/protocol.md lists the calls; where the daemon is older than its caller, `agentbus daemon stop` makes room for a new one',
       );
     reply(response, 200, await handler(options, await readBody(request)));
   } catch (error) {
