@@ -315,6 +315,10 @@ describe('a locked store', () => {
     const holder = new Database(join(world.bus, 'agentbus.db'));
     holder.exec('BEGIN EXCLUSIVE');
     expect(await session.prompt('one')).toEqual({ code: 0, out: '', err: '' });
+    expect(world.agentbus(['send', address, 'too'])).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/AB-3002 .*locked\n.*try again/),
+    });
     holder.exec('ROLLBACK');
     holder.close();
     expect((await session.prompt('two')).out).toContain(id);
