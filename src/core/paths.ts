@@ -1,5 +1,5 @@
 import { homedir, tmpdir } from 'node:os';
-import { isAbsolute, join, resolve } from 'node:path';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
 
 export interface HomePaths {
   /** AGENTBUS_HOME, mode 0700. */
@@ -75,6 +75,12 @@ export function socketDir(home: string, uid: number = process.getuid?.() ?? 0, p
   const inside = join(home, 'run');
   if (Buffer.byteLength(join(inside, LONGEST_SOCKET_NAME)) <= socketPathLimit(platform)) return inside;
   return join(platform === 'linux' ? '/tmp' : tmpdir(), `agentbus-${uid}`, shortHash(home));
+}
+
+/** The directory of the sockets that others could have made first and would then listen at; null where it lies in the home. */
+export function exposedPlace(home: string): string | null {
+  const sockets = socketDir(home);
+  return sockets === join(home, 'run') ? null : dirname(sockets);
 }
 
 /** Hook socket of one harness: takes a hook payload, gives hook JSON. */

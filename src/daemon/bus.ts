@@ -63,6 +63,15 @@ const WAKE_DELAY_AT_START = 2_000;
 // Further looks at a record after the first one at the end of a turn, each after the one before.
 const LATER = [350, 1_500, 3_000, 10_000];
 
+/** In a container the user may have no entry anywhere. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return process.env['USER'] ?? '';
+  }
+}
+
 /** Opens the stores and connects the embedded hub. Throws AB-3002. */
 export async function openBus(options: BusOptions): Promise<Bus> {
   const paths = homePaths(options.home);
@@ -74,7 +83,7 @@ export async function openBus(options: BusOptions): Promise<Bus> {
   const hub = createHub(hubStore, now);
   await hub.enroll({ id: device.id, workspace: WORKSPACE, publicKey: device.publicKey });
   const link = embeddedLink(hub, device.id);
-  const person = formatAddress({ workspace: WORKSPACE, group: 'people', name: toSegment(userInfo().username, 'me') });
+  const person = formatAddress({ workspace: WORKSPACE, group: 'people', name: toSegment(userName(), 'me') });
   store.mark(() => store.addAgent({ address: person, kind: 'person', harness: null, epoch: 0, createdAt: now() }));
 
   const timers = new Map<string, NodeJS.Timeout>();

@@ -5,7 +5,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AgentBusError, errorFromJson } from '../core/errors.ts';
 import { daemonEnvironment } from '../core/handed.ts';
-import { controlSocket, homePaths, socketDir } from '../core/paths.ts';
+import { controlSocket, homePaths, exposedPlace, socketDir } from '../core/paths.ts';
+import { isForeign } from './private.ts';
 
 /** The only way from the commands and the MCP server to the daemon. */
 
@@ -74,6 +75,11 @@ function pidOf(home: string): string {
 /** One call. Throws what the daemon refused as AgentBusError; AB-3001, AB-3004 or AB-3006 when it can't be reached. */
 export function callDaemon<T>(home: string, path: string, body: unknown = {}): Promise<T> {
   const text = JSON.stringify(body);
+  const exposed = exposedPlace(home);
+  if (exposed !== null && isForeign(exposed))
+    return Promise.reject(
+      new AgentBusError('AB-3005', `${exposed} is not a directory of yours`, 'have it removed, or choose a shorter AGENTBUS_HOME'),
+    );
   return new Promise((resolve, reject) => {
     const call = request(
       {

@@ -41,6 +41,12 @@ function reply(response: ServerResponse, status: number, body: unknown): void {
 
 const STATUS_BY_EXIT: Readonly<Record<number, number>> = { [EXIT.usage]: 400, [EXIT.notFound]: 404, [EXIT.refused]: 403 };
 
+// By SQLite's code: what whoever asked can do about it.
+const HINTS: Readonly<Record<string, string>> = {
+  SQLITE_FULL: 'nothing was done: make room on the disk of AGENTBUS_HOME, then try again',
+  SQLITE_BUSY: 'nothing was done: another program holds the store, so try again in a moment',
+};
+
 async function handle(options: ControlOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
   try {
     if (!authorized(request, options.token))
@@ -50,16 +56,15 @@ async function handle(options: ControlOptions, request: IncomingMessage, respons
       throw new AgentBusError(
         'AB-7001',
         `no such call: ${request.method} ${String(request.url).slice(0, 80)}`,
-        'docs/protocol.md lists the calls',
+        'docs/protocol.md lists the calls; where the daemon is older than its caller, `agentbus daemon stop` makes room for a new one',
       );
     reply(response, 200, await handler(options, await readBody(request)));
   } catch (error) {
     if (error instanceof AgentBusError) return reply(response, STATUS_BY_EXIT[error.exitCode] ?? 500, { error });
     options.bus.log('call failed', { call: request.url, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
     const message = redact(error instanceof Error ? error.message : String(error));
-    reply(response, 500, {
-      error: new AgentBusError('AB-3002', message === DROPPED ? 'the daemon failed' : message, '`agentbus daemon logs` shows more'),
-    });
+    const hint = HINTS[String((error as { code?: unknown }).code)] ?? '`agentbus daemon logs` shows more';
+    reply(response, 500, { error: new AgentBusError('AB-3002', message === DROPPED ? 'the daemon failed' : message, hint) });
   }
 }
 

@@ -17,6 +17,12 @@ export function ownDirectory(path: string, links: 'followed' | 'refused' = 'refu
   if ((stat.mode & 0o077) !== 0) chmodSync(path, 0o700);
 }
 
+/** Whether a directory is there and somebody else's, who would hear whatever is said at a socket in it. */
+export function isForeign(directory: string): boolean {
+  const stat = lstatSync(directory, { throwIfNoEntry: false });
+  return stat !== undefined && (!stat.isDirectory() || !isOwn(stat));
+}
+
 /** Writes a file (0600) that others read while it is replaced: they see the old one or the new one. */
 export function writePrivate(path: string, text: string): void {
   const temporary = `${path}.${process.pid}.tmp`;

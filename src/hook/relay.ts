@@ -5,10 +5,10 @@
  *
  * Whatever happens: exit 0, and the daemon's whole answer or nothing on stdout.
  */
-import { closeSync, existsSync, mkdirSync, openSync, statSync, utimesSync } from 'node:fs';
+import { closeSync, existsSync, lstatSync, mkdirSync, openSync, statSync, utimesSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { agentbusHome, homePaths, relaySocket } from '../core/paths.ts';
+import { agentbusHome, homePaths, exposedPlace, relaySocket } from '../core/paths.ts';
 import { daemonEnvironment, HANDED_VARIABLES } from '../core/handed.ts';
 
 // All in ms. No hook of ours runs longer than `deadline`; what is not there by then is not waited for.
@@ -57,6 +57,12 @@ function startDaemon(failed: () => void): number {
   return TIMES.daemonStart;
 }
 
+/** Whoever made it would hear what is said and give the answer; in one of our own nobody else can. */
+function isForeign(directory: string | null): boolean {
+  const stat = directory === null ? undefined : lstatSync(directory, { throwIfNoEntry: false });
+  return stat !== undefined && (!stat.isDirectory() || stat.uid !== process.getuid?.());
+}
+
 function header(): string {
   const env: Record<string, string> = {};
   for (const name of HANDED_VARIABLES) if (process.env[name] !== undefined) env[name] = process.env[name];
@@ -86,7 +92,7 @@ function reach(onSocket: (socket: Socket) => void): void {
 function main(): void {
   process.on('uncaughtException', () => process.exit(0));
   setTimeout(() => process.exit(0), TIMES.deadline).unref();
-  if (!/^[a-z0-9-]{1,32}$/.test(harness) || process.stdin.isTTY || !existsSync(home)) return finish();
+  if (!/^[a-z0-9-]{1,32}$/.test(harness) || process.stdin.isTTY || !existsSync(home) || isForeign(exposedPlace(home))) return finish();
   let silent: NodeJS.Timeout | null = setTimeout(() => process.exit(0), TIMES.firstByte);
   const early: Buffer[] = [];
   let sink: Socket | null = null;

@@ -1,6 +1,16 @@
+import { dirname } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { agentbusHome, controlSocket, homePaths, hookSocket, relaySocket, socketDir, socketPathLimit } from '../../src/core/paths.ts';
+import {
+  agentbusHome,
+  controlSocket,
+  homePaths,
+  hookSocket,
+  exposedPlace,
+  relaySocket,
+  socketDir,
+  socketPathLimit,
+} from '../../src/core/paths.ts';
 import { HARNESSES } from '../../src/harness/registry.ts';
 
 const LONGEST = '/run/claude-control.sock';
@@ -50,6 +60,12 @@ test('the home is AGENTBUS_HOME when that is absolute, else .agentbus in the use
   expect(agentbusHome({ AGENTBUS_HOME: 'relative', HOME: '/home/dev' })).toBe('/home/dev/.agentbus');
   expect(agentbusHome({ AGENTBUS_HOME: '', HOME: '/home/dev' })).toBe('/home/dev/.agentbus');
   expect(agentbusHome({ HOME: '/home/dev' })).toBe('/home/dev/.agentbus');
+});
+
+test('sockets beside the home lie in a directory that has to be checked', () => {
+  const long = `/home/${'x'.repeat(120)}`;
+  expect(exposedPlace(long)).toBe(dirname(socketDir(long)));
+  expect(exposedPlace('/home/short')).toBe(null);
 });
 
 test('all that a home holds lies inside it', () => {

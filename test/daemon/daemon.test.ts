@@ -1,5 +1,8 @@
 import { spawn, spawnSync } from 'node:child_process';
 import {
+  chmodSync,
+  chownSync,
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -12,8 +15,9 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { socketDir } from '../../src/core/paths.ts';
 import { installed, until, type Installed } from '../support/installed.ts';
@@ -215,6 +219,49 @@ describe('a home', () => {
   });
 });
 
+// It takes two users.
+it.runIf(process.getuid?.() === 0)('a place of sockets that another user made first is not talked to', async () => {
+  const nobody = 65_534;
+  const base = realpathSync(mkdtempSync(join(tmpdir(), 'ab-')));
+  chmodSync(base, 0o755);
+  cpSync(dirname(DAEMON), join(base, 'dist'), { recursive: true });
+  const home = join(base, 'v'.repeat(120));
+  mkdirSync(home);
+  chownSync(home, nobody, nobody);
+  const sockets = socketDir(home, nobody);
+  mkdirSync(sockets, { recursive: true });
+  let heard = 0;
+  const servers = ['control', 'relay'].map((name) => {
+    const path = join(sockets, `${name}.sock`);
+    return createServer((socket) => {
+      heard++;
+      socket.end('{"planted":true}');
+    }).listen(path, () => chmodSync(path, 0o777));
+  });
+  const run = (...words: string[]): Promise<[number | null, string]> => {
+    const child = spawn(process.execPath, words, {
+      env: { HOME: home, AGENTBUS_HOME: home, PATH: '/usr/bin:/bin', AGENTBUS_NO_AUTO_JOIN: '1' },
+      cwd: '/',
+      uid: nobody,
+      gid: nobody,
+    });
+    let said = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString('utf8')));
+    child.stdin.end('{"session_id":"x","cwd":"/","hook_event_name":"SessionStart","source":"startup"}');
+    return new Promise((resolve) => child.on('close', (code) => resolve([code, said])));
+  };
+  try {
+    await Promise.all(servers.map((server) => new Promise((resolve) => server.once('listening', resolve))));
+    expect(await run(join(base, 'dist', 'cli.mjs'), 'agents')).toEqual([1, expect.stringContaining('AB-3005')]);
+    expect(await run(join(base, 'dist', 'hook.cjs'), 'claude', 'SessionStart')).toEqual([0, '']);
+    expect(heard).toBe(0);
+  } finally {
+    for (const server of servers) server.close();
+    rmSync(dirname(sockets), { recursive: true });
+    rmSync(base, { recursive: true });
+  }
+});
+
 describe('the local surface', () => {
   it('wants the token', () => {
     world.json(['daemon', 'start']);
@@ -268,6 +315,10 @@ describe('a locked store', () => {
     const holder = new Database(join(world.bus, 'agentbus.db'));
     holder.exec('BEGIN EXCLUSIVE');
     expect(await session.prompt('one')).toEqual({ code: 0, out: '', err: '' });
+    expect(world.agentbus(['send', address, 'too'])).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/AB-3002 .*locked\n.*try again/),
+    });
     holder.exec('ROLLBACK');
     holder.close();
     expect((await session.prompt('two')).out).toContain(id);
