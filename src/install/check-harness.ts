@@ -66,9 +66,13 @@ export async function checkHarness(harness: Harness, options: InstallOptions, as
   return checker.checks;
 }
 
-function notInstalled(checker: Checker, { id, title }: Harness, options: InstallOptions, asked: boolean): void {
-  const what = isUninstalled(options.agentbusHome, id) ? `${title}: AgentBus was taken out of it` : `${title}: AgentBus is not installed`;
-  checker[asked ? 'fail' : 'warn'](what, `\`agentbus install --harness ${id}\` adds it.`);
+function notInstalled(checker: Checker, { id, title, install }: Harness, options: InstallOptions, asked: boolean): void {
+  const what = isUninstalled(options.agentbusHome, id)
+    ? `${title}: AgentBus's entries were taken out of it`
+    : `${title}: AgentBus is not installed`;
+  // After `install --plugin`, until Claude Code itself has added the plugin, there is nothing to find either.
+  const plugin = install.format === 'claude' ? ' For the plugin, `claude plugin install` is still to be run; `--plugin` says how.' : '';
+  checker[asked ? 'fail' : 'warn'](what, `\`agentbus install --harness ${id}\` adds it.${plugin}`);
 }
 
 /** The plugin's hooks are static; what they call is ours, and both ways at once would show everything twice. */

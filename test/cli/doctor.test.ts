@@ -240,9 +240,17 @@ describe('what is broken is named', () => {
     expect(diagnose()).toMatchObject({
       code: 0,
       verdict: 'warn',
-      faults: expect.arrayContaining(['warn Codex: AgentBus was taken out of it']) as string[],
+      faults: expect.arrayContaining(["warn Codex: AgentBus's entries were taken out of it"]) as string[],
     });
     expect(diagnose('--harness', 'codex')).toMatchObject({ code: 1, verdict: 'fail' });
+  });
+
+  it('that the plugin is still to be added, after install --plugin', () => {
+    world.agentbus(['install', '--harness', 'claude', '--plugin']);
+    const { checks } = diagnose('--harness', 'claude');
+    expect(checks.find(({ what }) => what.includes('entries were taken out'))).toMatchObject({
+      fix: expect.stringContaining('`claude plugin install` is still to be run') as string,
+    });
   });
 
   it('a folder that Codex does not trust, and hooks that stand there as well', () => {
