@@ -99,7 +99,7 @@ test.each([
   [String.raw`a\tpass=abcdefgh`, String.raw`a\tpass=[redacted:named-secret]`],
   [String.raw`C:\token=abcdefgh`, String.raw`C:\token=[redacted:named-secret]`],
   ['password: no-abcdefgh', 'password: [redacted:named-secret]'],
-  ['sent Bearer abcdefgh12345678 there', 'sent Bearer [redacted:bearer] there'],
+  ['sent Bearer abcdefgh12345678 there', 'sent Bearer [redacted:named-secret] there'],
   ['Cookie: session=abcdefgh; theme=dark', 'Cookie: [redacted:named-secret]'],
   ['deploy --token abcdefgh --verbose', 'deploy --token [redacted:named-secret] --verbose'],
 ])('%j becomes %j', (text, clean) => {
@@ -145,6 +145,18 @@ const HOSTILE: Readonly<Record<string, (n: number) => string>> = {
   hooks: (n) => 'hooks.slack.com/services/'.repeat(n / 25),
   escapes: (n) => String.raw`\npass`.repeat(n / 6),
   dashes: (n) => '-'.repeat(n),
+  weak: (n) => 'token|'.repeat(n / 6),
+  lists: (n) => 'password: ['.repeat(n / 11),
+  blocks: (n) => 'password: |\n  '.repeat(n / 14),
+  pairs: (n) => 'name=password value='.repeat(n / 20),
+  curls: (n) => 'curl -u '.repeat(n / 8),
+  elements: (n) => '<password>'.repeat(n / 10),
+  counts: (n) => 'tokens=1/'.repeat(n / 9),
+  paths: (n) => 'PWD=/a/'.repeat(n / 7),
+  percent: (n) => 'a%3D'.repeat(n / 4),
+  escapes3: (n) => String.raw`token\\\"`.repeat(n / 9),
+  colons: (n) => 'a:12:b:'.repeat(n / 7),
+  keyLines: (n) => `${HEADER}${'a1B2'.repeat(5)}\n`.repeat(n / 48),
 };
 
 describe.each(Object.keys(HOSTILE))('an endless run of %s', (kind) => {
