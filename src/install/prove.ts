@@ -29,10 +29,19 @@ export interface HookRun {
   timeout: number;
 }
 
+/** In a container the user may have no passwd entry. */
+function loginShell(): string {
+  try {
+    return userInfo().shell || '/bin/sh';
+  } catch {
+    return '/bin/sh';
+  }
+}
+
 /** The shell and stdin of a harness's hooks: Claude Code takes /bin/sh, Codex the shell of the passwd entry. */
 export function mannersOf(harness: Harness): Pick<HookRun, 'shell' | 'stdin'> {
   if (harness.install.format === 'claude') return { shell: '/bin/sh', stdin: 'socket' };
-  return { shell: userInfo().shell || '/bin/sh', stdin: 'pipe' };
+  return { shell: loginShell(), stdin: 'pipe' };
 }
 
 /** An environment without anything of this process's but what every hook has. */
