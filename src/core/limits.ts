@@ -22,6 +22,7 @@ export const LIMITS = {
   sameStart: 1_000,
   clearGrace: 5_000,
   offerUnproven: 24 * 3600_000,
+  toolCallsPerBatch: 200,
   toolResultBytes: 20_000,
   attachmentBytes: 8 * 1024 * 1024,
   attachments: 10,

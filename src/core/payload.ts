@@ -8,6 +8,15 @@ export function text(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? wellFormed(value) : null;
 }
 
+// No path is longer, and no id; what is kept of a payload must not grow with it.
+const LONGEST = 4_096;
+
+/** A path, an id or a name that may be kept. */
+export function short(value: unknown): string | null {
+  const found = text(value);
+  return found !== null && found.length <= LONGEST ? found : null;
+}
+
 export function record(value: unknown): Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
 }
@@ -40,11 +49,11 @@ export function toolCall(source: Json, ok: boolean): ToolCall | null {
   const input = record(source['tool_input']);
   return {
     name,
-    id: text(source['tool_use_id']),
+    id: short(source['tool_use_id']),
     ok,
     duration: count(source['duration_ms']),
     command: text(input['command']),
-    paths: PATH_FIELDS.map((field) => text(input[field])).filter((path) => path !== null),
+    paths: PATH_FIELDS.map((field) => short(input[field])).filter((path) => path !== null),
     inputBytes: jsonBytes(source['tool_input']),
     outputBytes: jsonBytes(source['tool_response']),
   };
@@ -67,8 +76,8 @@ export function baseEvent(payload: Json, kinds: Readonly<Record<string, EventKin
     kind: kinds[native]!,
     native,
     sessionKey,
-    cwd: text(payload['cwd']),
-    transcript: text(payload['transcript_path']),
+    cwd: short(payload['cwd']),
+    transcript: short(payload['transcript_path']),
     turn: null,
     subagent: payload['agent_id'] !== undefined && payload['agent_id'] !== null,
     source: SOURCES.find((known) => known === source) ?? null,

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { isAbsolute, relative, resolve } from 'node:path';
 import type { HookEvent, ToolCall } from '../core/harness.ts';
 import { newId } from '../core/ids.ts';
+import { cutUtf16 } from '../core/unicode.ts';
 import type { InstanceRow, RecordRow } from '../store/contract.ts';
 import { redact, redactJson } from './redact.ts';
 
@@ -53,13 +54,17 @@ const SUBCOMMANDS: Readonly<Record<string, readonly string[]>> = {
   make: [],
 };
 
+// A variable set for a program, as far as its value surely ends with the word: the next one is then no part of it.
+const ASSIGNMENT = /^[A-Za-z_]\w*=(?:[\w./:@%+,=~$-]|'[^'\s]*'|"[^"\s`(\\]*")*$/;
+
 /** Program and known subcommand of a shell command, never its arguments. */
 export function commandName(command: string): { program: string; subcommand?: string } {
   const words = command.trim().slice(0, 400).split(/\s+/, 12);
-  while (words.length > 1 && /^[A-Za-z_][A-Za-z0-9_]*=/.test(words[0]!)) words.shift();
+  while (words.length > 1 && ASSIGNMENT.test(words[0]!)) words.shift();
   const program = words[0]!.split('/').at(-1)!.toLowerCase();
   // A quoted or escaped path with spaces ends in the middle of a directory's name.
-  if (!/^[a-z0-9][a-z0-9._+-]{0,31}$/.test(program) || !/^[\w./+~@-]+$/.test(words[0]!)) return { program: 'other' };
+  if (!/^[a-z0-9][a-z0-9._+-]{0,31}$/.test(program) || !/^[\w./+~@-]+$/.test(words[0]!) || redact(words[0]!) !== words[0])
+    return { program: 'other' };
   const subcommand = Object.hasOwn(SUBCOMMANDS, program) ? words.slice(1).find((word) => !word.startsWith('-')) : undefined;
   return subcommand !== undefined && SUBCOMMANDS[program]!.includes(subcommand) ? { program, subcommand } : { program };
 }
@@ -75,7 +80,7 @@ function projectPath(path: string, instance: InstanceRow): string {
   // Under the root directory everything would be inside the project.
   if (instance.root === null || instance.root === '/') return 'outside';
   const inside = relative(instance.root, isAbsolute(path) ? path : resolve(instance.cwd ?? '/', path));
-  return inside === '' || inside.startsWith('..') || isAbsolute(inside) ? 'outside' : inside.slice(0, 300);
+  return inside === '' || inside.startsWith('..') || isAbsolute(inside) ? 'outside' : cutUtf16(redact(inside), 300);
 }
 
 function toolFields(call: ToolCall, instance: InstanceRow): Record<string, unknown> {

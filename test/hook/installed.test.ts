@@ -199,3 +199,23 @@ describe('the launcher', () => {
     expect(world.daemonPid()).not.toBe(pid);
   });
 });
+
+describe('a payload out of all proportion', () => {
+  it('leaves no more behind than any other, and costs the daemon no more', async () => {
+    const session = fakeClaude(world);
+    const address = /agent:\/\/\S+[a-z0-9]/.exec(contextOf((await session.start()).out))![0];
+    world.json(['send', address, 'in the middle', '--priority', 'high']);
+    const long = `/${'y/'.repeat(100_000)}`;
+    const fields = { cwd: long, transcript_path: long, model: long, reason: long, tool_name: long, tool_use_id: long, prompt_id: long };
+    const calls = Array.from({ length: 20_000 }, (_, at) => ({ tool_name: 'Bash', tool_use_id: `t${at}`, tool_input: { file_path: 'x' } }));
+    for (const event of ['UserPromptSubmit', 'PostToolUse', 'PostToolBatch'])
+      expectWholeOrNothing(
+        await world.hook('claude', 'UserPromptSubmit', { ...session.payload(event, { prompt: long, tool_calls: calls }), ...fields }),
+      );
+    await world.hook('claude', 'SessionEnd', session.payload('SessionEnd'));
+    const { records } = world.json<{ records: unknown[] }>(['records', '--limit', '10000', '--agent', address]);
+    expect(records.length).toBeLessThan(300);
+    const stored = ['agentbus.db', 'agentbus.db-wal', 'hub.db', 'hub.db-wal'].map((file) => `${world.bus}/${file}`);
+    for (const file of stored.filter((path) => existsSync(path))) expect(readFileSync(file).includes('y/'.repeat(5_000))).toBe(false);
+  });
+});

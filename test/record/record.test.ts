@@ -134,6 +134,14 @@ test.each([
   expect(recorded(eventWith({ tools: [callWith({ paths: [path] })] }))[0]!['paths']).toEqual([expected]);
 });
 
+test('a long path is cut between characters, and only once it is clean', () => {
+  const token = ['sk', 'ant', `api03-${'a1B2'.repeat(8)}`].join('-');
+  const path = (paths: string[]): string => recorded(eventWith({ tools: [callWith({ paths })] }))[0]!['paths'] as string;
+  const [emoji] = path([`/home/dev/shop/${'x'.repeat(299)}😀.ts`]);
+  expect(emoji).toBe('x'.repeat(299));
+  expect(piecesIn(JSON.stringify(path([`/home/dev/shop/${'x/'.repeat(142)}${token}`])), token)).toEqual([]);
+});
+
 test.each([null, '/'])('without a project (root %j) every path is outside', (root) => {
   const record = recorded(eventWith({ tools: [callWith({ paths: ['/home/dev/.ssh/id_rsa', 'x'] })] }), { ...instance, root })[0]!;
   expect(record['paths']).toEqual(['outside', 'outside']);
@@ -150,6 +158,15 @@ test.each([
   ['"./my tool" x', { program: 'other' }],
   ['$(cat secret) x', { program: 'other' }],
   ['PASSWORD=hunter2', { program: 'other' }],
+  ["PASSWORD='my hunter2 words' ./run", { program: 'other' }],
+  ['A="one hunter2 two" ./run', { program: 'other' }],
+  ['A=$(echo hunter2 two) ./run', { program: 'other' }],
+  ['A=`echo hunter2 two` ./run', { program: 'other' }],
+  ['A=(one hunter2 two)', { program: 'other' }],
+  ['A=<(x hunter2 y) ./run', { program: 'other' }],
+  [String.raw`A=one\ hunter2 ./run`, { program: 'other' }],
+  ['A=one\\\n hunter2 ./run', { program: 'other' }],
+  [`A='one' B="$HOME/x" C=$PATH:/y git status`, { program: 'git', subcommand: 'status' }],
   ['a'.repeat(33), { program: 'other' }],
   ['', { program: 'other' }],
   ['   ', { program: 'other' }],

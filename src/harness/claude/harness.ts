@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path';
 import type { EventKind, Harness, HookEvent, HookRegistration } from '../../core/harness.ts';
+import { LIMITS } from '../../core/limits.ts';
 import { baseEvent, list, record, text, toolCall } from '../../core/payload.ts';
 import { atLeast } from '../../core/version.ts';
 import { evidence } from './evidence.ts';
@@ -32,7 +33,7 @@ function parse(payload: Record<string, unknown>): HookEvent | null {
   const event = baseEvent(payload, KINDS);
   if (!event) return null;
   event.turn = text(payload['prompt_id']);
-  const calls = event.native === 'PostToolBatch' ? list(payload['tool_calls']).map(record) : [payload];
+  const calls = event.native === 'PostToolBatch' ? list(payload['tool_calls']).slice(0, LIMITS.toolCallsPerBatch).map(record) : [payload];
   if (event.kind === 'post-tool' || event.kind === 'post-tool-failure') {
     event.tools = calls.map((call) => toolCall(call, event.kind === 'post-tool')).filter((call) => call !== null);
   }
