@@ -91,6 +91,8 @@ function reach(onSocket: (socket: Socket) => void): void {
 
 function main(): void {
   process.on('uncaughtException', () => process.exit(0));
+  // The session's may take from us what we write: the next start would then fail for ever.
+  process.umask(0o077);
   setTimeout(() => process.exit(0), TIMES.deadline).unref();
   if (!/^[a-z0-9-]{1,32}$/.test(harness) || process.stdin.isTTY || !existsSync(home) || isForeign(exposedPlace(home))) return finish();
   let silent: NodeJS.Timeout | null = setTimeout(() => process.exit(0), TIMES.firstByte);

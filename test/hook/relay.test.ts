@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { installed, type Installed } from '../support/installed.ts';
+import { installed, writtenCommands, type Installed } from '../support/installed.ts';
 import { fakeClaude } from '../support/sessions.ts';
 
 let world: Installed;
@@ -53,4 +53,13 @@ describe.each(['SessionStart', 'UserPromptSubmit'])('a daemon that can’t start
 
 it('a session start waits for the daemon that it starts', () => {
   expect(relayed('SessionStart').out).toContain('AgentBus connected as');
+});
+
+it('leaves a stamp that the next hook can write, whatever the session’s umask', () => {
+  const session = fakeClaude(world);
+  const command = `umask 277; ${writtenCommands(world.home, 'claude')['SessionStart']!}`;
+  const input = JSON.stringify(session.payload('SessionStart', { source: 'startup' }));
+  const ran = spawnSync('/bin/sh', ['-c', command], { env: { ...world.env, ...session.env }, input, encoding: 'utf8' });
+  expect(ran.stdout).toContain('AgentBus connected as');
+  expect(statSync(join(world.bus, 'run', 'last-start')).mode & 0o777).toBe(0o600);
 });
