@@ -12,7 +12,7 @@ import { agentbusHome, homePaths, exposedPlace, relaySocket } from '../core/path
 import { daemonEnvironment, HANDED_VARIABLES } from '../core/handed.ts';
 
 // All in ms. No hook of ours runs longer than `deadline`; what is not there by then is not waited for.
-const TIMES = { deadline: 1_800, firstByte: 1_200, daemonStart: 1_300, spawnAgain: 30_000, retry: 25 };
+const TIMES = { deadline: 1_800, firstByte: 1_200, daemonStart: 1_300, starting: 5_000, spawnAgain: 30_000, retry: 25 };
 
 const home = agentbusHome();
 const paths = homePaths(home);
@@ -40,7 +40,8 @@ function startDaemon(failed: () => void): number {
   try {
     mkdirSync(paths.run, { recursive: true, mode: 0o700 });
     const age = existsSync(stamp) ? Math.abs(Date.now() - statSync(stamp).mtimeMs) : Infinity;
-    if (age < TIMES.spawnAgain) return TIMES.daemonStart - age;
+    // A loaded machine takes its time: one that was started a moment ago may still come.
+    if (age < TIMES.spawnAgain) return age < TIMES.starting ? TIMES.daemonStart : 0;
     closeSync(openSync(stamp, 'a', 0o600));
     utimesSync(stamp, new Date(), new Date());
   } catch {
