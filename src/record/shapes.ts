@@ -8,7 +8,7 @@ const MAKERS = [
   'sntry[su]', 'pscale_(?:tkn|pw|oauth)', 'sbp', 'sb_secret', 'shippo_(?:live|test)', 'shptka', 'tskey', 'nfp', 'lin_oauth', 'EZ[AT]K', 'dt0[cs]01',
 ].join('|'); // prettier-ignore
 const DASHED =
-  'gl(?:rt|dt|ptt|ft|soat|agent|imt)|glcbt-[0-9a-f]{1,2}_|xai|pplx|pul|PMAK|NRAK|NRII|GOCSPX|sq0(?:csp|atp|idp)|tskey-(?:auth|api|client)|pypi|AGE-SECRET-KEY';
+  'gl(?:rt|dt|ptt|ft|soat|agent|imt)|xai|pplx|pul|PMAK|NRAK|NRII|GOCSPX|sq0(?:csp|atp|idp)|tskey-(?:auth|api|client)|pypi|AGE-SECRET-KEY';
 
 /** Secrets that their own form gives away. Those whose beginning is no word are looked for everywhere. */
 export const SHAPES: readonly [kind: string, pattern: RegExp][] = [
@@ -27,7 +27,13 @@ export const SHAPES: readonly [kind: string, pattern: RegExp][] = [
   ['sendgrid-key', new RegExp(String.raw`${START}SG\.[A-Za-z0-9_-]{16,128}\.[A-Za-z0-9_-]{16,}`, 'g')],
   ['1password-token', /ops_eyJ[A-Za-z0-9+/_-]{50,}={0,2}/g],
   ['atlassian-token', /ATATT3[A-Za-z0-9_=-]{20,}/g],
-  ['token', new RegExp(String.raw`${START}(?:(?:${MAKERS})_|(?:${DASHED})-?)(?=[A-Za-z]{0,64}\d)[A-Za-z0-9]{16,}[A-Za-z0-9_=-]*`, 'g')],
+  [
+    'token',
+    new RegExp(
+      String.raw`${START}(?:(?:${MAKERS})_|(?:${DASHED})-|glcbt-[0-9a-f]{1,2}_)(?=[A-Za-z]{0,64}\d)[A-Za-z0-9]{16,}[A-Za-z0-9_=-]*`,
+      'g',
+    ),
+  ],
   [
     'token',
     new RegExp(

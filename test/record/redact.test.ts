@@ -171,6 +171,13 @@ describe.each(Object.keys(HOSTILE))('an endless run of %s', (kind) => {
   });
 });
 
+test('a secret that holds the beginning of another kind is masked whole', () => {
+  const run = 'A1b2'.repeat(5);
+  for (const secret of [`glrt${run}+${run}`, `${['glrt', run].join('-')}+${run}`]) {
+    expect(redact(`"SecretAccessKey": "${secret}"`)).toBe('"SecretAccessKey": "[redacted:named-secret]"');
+  }
+});
+
 test('every string of a value is cleaned, keys and nested JSON too', () => {
   const text = JSON.stringify(redactJson(decoded('40-record')));
   for (const secret of dotenvSecrets().values()) expect(piecesIn(text, secret)).toEqual([]);
